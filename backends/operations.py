@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from npuc.compiler.analysis.nest.gemm import forward_sizes
 from npuc.compiler.report import Kind, OpRow, Phase, ScheduleRow, TensorBytes
-from npuc.compiler.report.sections import Columns
+from npuc.compiler.report.sections import Columns, OpaqueFacts
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.products import Passes
@@ -30,6 +30,7 @@ class Identity(Place):
 
     op: str
     phase: Phase
+    assumed: bool | UnsetType
 
 
 class Sizes(TypedDict):
@@ -64,7 +65,19 @@ def place_of(op: Operation) -> Place:
 
 def identity_of(op: Operation) -> Identity:
     """The fields of an operation's row that do not depend on what it costs."""
-    return {**place_of(op), "op": op.name, "phase": role_of(op).value}
+    assumed = True if opaque_operator(op) is not None else UNSET
+    return {**place_of(op), "op": op.name, "phase": role_of(op).value, "assumed": assumed}
+
+
+def opaque_operator(op: Operation) -> str | None:
+    """The operator that an operation stands for, where that is known by its cost alone."""
+    return op.operator if isinstance(op, VectorOp) else None
+
+
+def opaque_facts(op: Operation) -> OpaqueFacts | None:
+    """The section of the row of such an operation; None for all others."""
+    operator = opaque_operator(op)
+    return None if operator is None else OpaqueFacts(operator=operator)
 
 
 def sizes_of(nest: Nest) -> Sizes:

@@ -113,7 +113,8 @@ class Request:
 
     Of a format of graphs without a training step: `results` are the outputs that are wanted (none: all), `losses` and
     `optimizer` what makes a step of them, as the language writes it (none: as the frontend chooses), and `freeze` are
-    patterns of the parameters that are not trained.
+    patterns of the parameters that are not trained. `opaque` prices operators without a meaning in place of an error,
+    by the formulas of a file, `opaque_costs`, besides npuc's own.
     """
 
     defines: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -125,6 +126,8 @@ class Request:
     losses: tuple[str, ...] = ()
     optimizer: str | None = None
     freeze: tuple[str, ...] = ()
+    opaque: bool = False
+    opaque_costs: str | None = None
 
 
 @frozen
@@ -174,7 +177,8 @@ class Frontend(ABC):
     `lists_layers`: its layers do not feed each other, so that nothing is said of memory over time, and `--only` picks
     layers while it is read. `parametric`: it has parameters, which `parameters` tells. `trusted`: its reader makes no
     wrong operation, so that none is verified. `lacks_step`: it holds graphs without a loss, of which the request's
-    `losses`, `optimizer`, `freeze` and `results` make a training step. `is_ir`: it is a program of any level, whose
+    `losses`, `optimizer`, `freeze` and `results` make a training step. `prices_unknown`: it may have operators without
+    a meaning, which the request's `opaque` prices. `is_ir`: it is a program of any level, whose
     passes may have run. `backend` is the one that scores it when nobody names one (None: npuc's default).
     """
 
@@ -186,6 +190,7 @@ class Frontend(ABC):
     parametric: bool = False
     trusted: bool = False
     lacks_step: bool = False
+    prices_unknown: bool = False
     is_ir: bool = False
     backend: str | None = None
 

@@ -12,16 +12,18 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
+from msgspec.structs import replace
 from xdsl.ir import Operation
 
 from npuc.backends.cycle.facts import ProductFacts
-from npuc.backends.operations import contraction_row, sparsity_warnings, uncosted_row
+from npuc.backends.operations import contraction_row, opaque_facts, sparsity_warnings, uncosted_row
 from npuc.compiler.analysis.machine.table import Energy
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, TensorBytes
-from npuc.dialects.npu import ContractOp, InterleaveOp
+from npuc.compiler.report.sections import columns
+from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.npu.resident import HasResidency
 from npuc.dialects.provenance import Role, role_of, sparsity_of
 from npuc.hardware import Hardware
@@ -95,7 +97,7 @@ def compat_warnings(hardware: Hardware, ops: Sequence[Operation]) -> list[str]:
     found: list[str] = []
     if hardware.get("scalesim.bandwidth_mode", str) == "USER":
         found.append("bandwidth mode USER is scored as CALC: reads never stall (docs/scalesim.md)")
-    others = sum(not isinstance(op, ContractOp) for op in ops)
+    others = sum(not isinstance(op, ContractOp) and opaque_facts(op) is None for op in ops)
     if others:
         found.append(f"SCALE-Sim has no vector unit: {others:,} rows without products have no cost")
     resident = sum(isinstance(op, HasResidency) and bool(op.resident.names) for op in ops)
@@ -120,7 +122,25 @@ def compat_row(op: Operation, machine: CompatMachine, index: int) -> OpRow:
     if isinstance(op, InterleaveOp):
         message = "SCALE-Sim has no contractions that run round-robin"
         raise UsageError(message, location=location_of(op), hint="leave out the pass that joined them")
-    return uncosted_row(op, index)
+    row = uncosted_row(op, index)
+    return row if not isinstance(op, VectorOp) or op.operator is None else _opaque_row(op, row, machine)
+
+
+def _opaque_row(op: VectorOp, row: OpRow, machine: CompatMachine) -> OpRow:
+    """The row of work that is known by its cost alone: its MACs, one of each element in each cycle."""
+    elements = machine.config.rows * machine.config.cols
+    cycles = -(-op.macs // elements)
+    return replace(
+        row,
+        macs=op.macs,
+        cycles=cycles,
+        compute_cycles=cycles,
+        stall_cycles=0,
+        seconds=machine.seconds(cycles),
+        utilization=op.macs / (elements * cycles) if cycles else 0.0,
+        limit="compute" if cycles else None,
+        native=columns(opaque_facts(op)),
+    )
 
 
 def compat_product(op: ContractOp, machine: CompatMachine) -> tuple[int, Layer]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from xdsl.ir import Operation
 
 from npuc.backends.hetero.products import OnUnits
-from npuc.backends.operations import contraction_row, identity_of
+from npuc.backends.operations import contraction_row, identity_of, opaque_facts
 from npuc.backends.sparse import facts_of
 from npuc.compiler.analysis.hetero.unit import UnitMachine
 from npuc.compiler.analysis.timing.vector_traffic import streamed_through
@@ -138,4 +138,5 @@ def other_row(op: Operation, index: int, machine: UnitMachine, element_bytes: in
         else None,
         limit="compute" if work > transfer else "dram",
         tensors=tensors,
+        native=columns(opaque_facts(op)),
     )

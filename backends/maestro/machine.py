@@ -14,10 +14,12 @@ with the other models, MAESTRO's constants hold.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
+
+from xdsl.ir import SSAValue
 
 from npuc.compiler.analysis.mapping.parity import MAESTRO_COSTS, AccessCosts, PeArray
 from npuc.compiler.analysis.nest.elements import BYTE, Width, element_bits, widths_on
@@ -162,7 +164,14 @@ class MappedMachine:
         """The machine with its buffer and memory in elements of a contraction, of the widest type among its tensors."""
         values = (*op.operands[: len(op.nest.ins)], *op.results)
         width = Fraction(max(element_bits(value.type, self.element_bytes) for value in values), BYTE)
-        sums = max(widths_on(self).sum_bits(result.type) for result in op.results)
+        return self._with_elements(width, max(widths_on(self).sum_bits(result.type) for result in op.results))
+
+    def for_values(self, values: Sequence[SSAValue]) -> MappedMachine:
+        """The machine with its buffer and memory in elements of values, of the widest type among them."""
+        width = Fraction(max(element_bits(value.type, self.element_bytes) for value in values), BYTE)
+        return self._with_elements(width, max(widths_on(self).sum_bits(value.type) for value in values))
+
+    def _with_elements(self, width: Fraction, sums: Width) -> MappedMachine:
         if (width, sums) not in self._for_elements:
             self._for_elements[width, sums] = self._of_elements(width, sums)
         return self._for_elements[width, sums]

@@ -5,12 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
+from msgspec.structs import replace
+
 from npuc.backends.maestro.cost import Columns, StatementCost
 from npuc.backends.maestro.machine import MappedMachine
-from npuc.backends.operations import contraction_row
+from npuc.backends.operations import contraction_row, opaque_facts
 from npuc.compiler.report import OpRow
 from npuc.compiler.report.sections import PassFacts, columns
-from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu import ContractOp, VectorOp
+from npuc.dialects.npu.widths import elements_of, passes_of_factors
 
 STATEMENT = "statement"
 """In `native` of a row: which of several statements of its operation it is."""
@@ -43,6 +46,40 @@ def contract_row(op: ContractOp, index: int, number: int, cost: StatementCost, m
         dram_write_bytes=_dram_bytes(cost.written, machine),
         limit=cost.times.limit if cycles > 0 else None,
         native={**found, **several, **columns(facts)},
+    )
+
+
+def opaque_row(op: VectorOp, machine: MappedMachine, repeat: OpRow) -> OpRow:
+    """
+    The row `repeat` of work that is known by its cost alone, with its time and energy.
+
+    MAESTRO models contractions, and nothing is known of the loops of this work: it takes the longer of its MACs with
+    every element at work in each cycle, and of its tensors off chip, each once. A MAC costs what it does there, an
+    element off chip an access; buffers and the network on the chip are left out, and so is vector work.
+    """
+    own = machine.for_values((*op.operands, *op.results))
+    passes = op.macs * passes_of_factors(op.operands[:2], own.mantissa_bits) if op.macs else 0
+    read, written = (sum(map(elements_of, values)) for values in (op.operands, op.results))
+    array = own.array
+    compute, moved = -(-passes // own.peak), ceil(Fraction((read + written) * array.offchip_cycles, array.offchip_bw))
+    cycles = max(compute, moved)
+    units = passes + array.costs.offchip * (read + written)
+    facts = None
+    if own.mantissa_bits is not None and op.macs:
+        facts = PassFacts(product_passes=[passes // op.macs], mac_passes=passes)
+    return replace(
+        repeat,
+        macs=op.macs,
+        cycles=cycles,
+        compute_cycles=compute,
+        stall_cycles=cycles - compute,
+        seconds=own.seconds(cycles),
+        utilization=passes / (own.peak * cycles) if cycles else None,
+        energy_j=None if own.mac_pj is None else 1e-12 * own.mac_pj * units,
+        dram_read_bytes=_dram_bytes(read, own),
+        dram_write_bytes=_dram_bytes(written, own),
+        limit="compute" if compute >= moved else "offchip",
+        native=columns(opaque_facts(op), facts),
     )
 
 

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from npuc.backends.base import Variant
 from npuc.backends.maestro.cost import StatementCost, costs_of_clusters
 from npuc.backends.maestro.machine import NAME, MappedMachine, mapped_machine
-from npuc.backends.maestro.rows import buffer_need, contract_row
+from npuc.backends.maestro.rows import buffer_need, contract_row, opaque_row
 from npuc.backends.maestro.statements import statement_cost
 from npuc.backends.mapping_rules import Compared, on_nest, one_of, rule_warnings
 from npuc.backends.operations import identity_of, sparsity_warnings, uncosted_row
@@ -78,7 +78,7 @@ class _Contractions:
         for op in self.ops:
             if not isinstance(op, ContractOp):
                 row = uncosted_row(op, 0)
-                key = row.op, row.kind, row.vector_ops, row.phase, row.repeat
+                key = row.op, row.kind, row.vector_ops, row.phase, row.repeat, row.assumed
                 self.uncosted[op] = rows.setdefault(key, row)
         self.together = sum(
             len(op.nest.statements) > 1 or isinstance(op.parent_op(), InterleaveOp) for op in self.contracts
@@ -142,6 +142,8 @@ def _report(program: _Contractions, machine: MappedMachine, known: Known, *, nam
             scorer.add(op, kinds[op], named=named)
         else:
             row = program.uncosted[op]
+            if isinstance(op, VectorOp) and op.operator is not None:
+                row = opaque_row(op, machine, row)
             scorer.rows.append(replace(row, index=len(scorer.rows), **identity_of(op)) if named else row)
     compared = _compared_layer if machine.mode == "parity" else on_nest
     warnings = rule_warnings(program.contracts, hardware, machine.array.num_pes, compared)
@@ -199,7 +201,7 @@ class _Scorer:
         found = [one_of(kind, layers) for kind, layers in self.remarks.items()]
         if self.together:
             found.append(f"products that run together ({self.together:,} times) are priced one statement after another")
-        others = sum(row.kind != "matrix" for row in self.rows)
+        others = sum(row.kind != "matrix" and row.assumed is not True for row in self.rows)
         if others:
             rows = f"{others:,} rows of other work have" if others != 1 else "a row of other work has"
             found.append(f"MAESTRO models contractions alone: {rows} no cost in the totals")

@@ -13,7 +13,7 @@ from npuc.backends.roofline.iteration.timeline import IterationTimeline
 from npuc.backends.roofline.iteration.trace import Bools, Ints, Trace
 from npuc.backends.roofline.options import RooflineOptions
 from npuc.compiler.report import OpRow, TensorBytes
-from npuc.compiler.report.sections import PassFacts, RecomputeFacts, columns
+from npuc.compiler.report.sections import OpaqueFacts, PassFacts, RecomputeFacts, columns
 
 _GRADIENTS = {"gradient": "dY", "weight_gradient": "dW"}
 ROUNDING = 1e-9
@@ -88,6 +88,7 @@ def _row(
         op=step.op,
         loc=step.loc,
         source=step.source or msgspec.UNSET,
+        assumed=msgspec.UNSET if step.operator is None else True,
         phase=step.phase,
         kind="matrix" if step.matrix else "vector",
         macs=step.macs,
@@ -104,6 +105,7 @@ def _row(
             facts,
             PassFacts(product_passes=list(step.passes), mac_passes=step.mac_passes) if step.passes else None,
             step.sparse,
+            OpaqueFacts(operator=step.operator) if step.operator is not None else None,
             RecomputeFacts(recompute=True) if step.recomputed else None,
         ),
     )

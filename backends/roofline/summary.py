@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import get_args
 
+import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from npuc.backends.roofline.iteration.cache_plan import CachePlan
 from npuc.backends.roofline.iteration.prefetch import Rates
@@ -16,7 +18,9 @@ from npuc.backends.roofline.rows import compulsory_bytes
 from npuc.compiler.core.units import MIB
 from npuc.compiler.report import Kind, Phase, Totals
 from npuc.compiler.report.sections import IterationFacts
+from npuc.compiler.report.totals import Assumed, shares_of
 
+Floats = npt.NDArray[np.float64]
 
 def lane_totals(plan: CachePlan, times: IterationTimeline, machines: Sequence[RooflineOptions]) -> list[Totals]:
     """The totals of each lane, a machine each: the sums over the rows of its report."""
@@ -35,6 +39,7 @@ def lane_totals(plan: CachePlan, times: IterationTimeline, machines: Sequence[Ro
     # a row's share first, as the totals of rows are made
     busy = seconds * np.divide(compute, seconds, out=np.zeros_like(seconds), where=seconds > 0)
     least = int(compulsory_bytes(trace).sum())
+    assumed = _assumed(plan, seconds)
     read, written = plan.bytes_in.tolist(), plan.bytes_out.tolist()
     found: list[Totals] = []
     for lane in range(len(plan.capacity)):
@@ -54,8 +59,33 @@ def lane_totals(plan: CachePlan, times: IterationTimeline, machines: Sequence[Ro
                 lower_bound_bytes=least,
                 seconds_by_phase={name: math.fsum(column[mask]) for name, mask in masks.items()},
                 seconds_by_kind={name: math.fsum(column[mask]) for name, mask in kinds.items()},
+                assumed=assumed[lane],
             )
         )
+    return found
+
+
+def _assumed(plan: CachePlan, seconds: Floats) -> list[Assumed | msgspec.UnsetType]:
+    """The shares of each lane's totals that are assumed, as `assumed_of` has them of rows."""
+    trace, steps = plan.trace, plan.trace.iteration.steps
+    own = np.array([step.operator is not None for step in steps], dtype=np.bool_)
+    if not own.any():
+        return [msgspec.UNSET] * len(plan.capacity)
+    loads, slots = ~plan.cached & trace.read[:, None], own[trace.step]
+    moved = trace.size[:, None] * (loads.astype(np.int64) + plan.offload)
+    found: list[Assumed | msgspec.UnsetType] = []
+    for lane in range(len(plan.capacity)):
+        part, whole = (
+            {
+                "macs": sum(step.macs for step, taken in zip(steps, mask, strict=True) if taken),
+                "vector_ops": sum(step.vector_ops for step, taken in zip(steps, mask, strict=True) if taken),
+                "seconds": math.fsum(seconds[mask, lane]),
+                "dram_bytes": int(moved[of_slots, lane].sum()),
+                "energy_j": None,
+            }
+            for mask, of_slots in ((own, slots), (np.ones_like(own), np.ones_like(slots)))
+        )
+        found.append(shares_of(part, whole))
     return found
 
 

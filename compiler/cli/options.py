@@ -62,6 +62,13 @@ class Program(Group):
     result: Annotated[
         list[str] | None, typer.Option("--result", metavar="NAME", help="Outputs to keep of an imported graph.")
     ] = None
+    opaque: Annotated[
+        bool, typer.Option("--opaque", help="Price operators of an imported graph that have no meaning here.")
+    ] = False
+    opaque_costs: Annotated[
+        str | None,
+        typer.Option("--opaque-costs", metavar="FILE.toml", help="Formulas of the work of such operators."),
+    ] = None
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Restrict the result to these layers.")
     ] = None

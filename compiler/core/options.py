@@ -148,6 +148,8 @@ class ProgramKeywords(TypedDict, total=False):
     optimizer: str | None
     freeze: str | Sequence[str] | None
     result: str | Sequence[str] | None
+    opaque: bool
+    opaque_costs: str | os.PathLike[str] | None
     objective: str
     tolerance: float
     devices: int
@@ -191,7 +193,8 @@ class Options:
     `hardware` is a preset's name, a path or a mapping (None: the backend's default), `overrides` are keys of it.
     `opt_level` None is the default level, `pipeline` replaces its passes, `before` and `after` add some at one of them
     (`schedule=own-pass`). `inference` None leaves it to the program. `loss`, `optimizer`, `freeze` and `result` make a
-    training step of a graph that has none. `zero` is one of `ZERO_STAGES`, `tables` of `TABLE_PLACEMENTS`, `recompute`
+    training step of a graph that has none; `opaque` prices operators of it that have no meaning, by npuc's formulas and
+    those of the file `opaque_costs`. `zero` is one of `ZERO_STAGES`, `tables` of `TABLE_PLACEMENTS`, `recompute`
     a text as in `RECOMPUTE`, `quantize` one as in `QUANTIZE`, `density` as in `Densities`, `fuse_layers` one as in
     `FUSE_LAYERS`, `method` one of `METHODS`.
     `collectives` is one of `CHUNK_POLICIES`, `chunks` None the number of `DEFAULT_CHUNKS`.
@@ -209,6 +212,8 @@ class Options:
     optimizer: str | None = None
     freeze: tuple[str, ...] = ()
     result: tuple[str, ...] = ()
+    opaque: bool = False
+    opaque_costs: str | None = None
     only: Only = None
     objective: str = OBJECTIVES[0]
     tolerance: float = DEFAULT_TOLERANCE

@@ -30,6 +30,8 @@ class ImportKeywords(TypedDict, total=False):
     optimizer: str | None
     freeze: str | Sequence[str] | None
     result: str | Sequence[str] | None
+    opaque: bool
+    opaque_costs: str | os.PathLike[str] | None
     max_ops: int
 
 

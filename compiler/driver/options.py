@@ -107,6 +107,8 @@ def fields_of(keywords: Mapping[str, Any]) -> dict[str, Any]:
         fields[name] = (value,) if isinstance(value, str) else tuple(value or ())
     if fields.get("mapping") is not None:
         fields["mapping"] = os.fspath(fields["mapping"])
+    if fields.get("opaque_costs") is not None:
+        fields["opaque_costs"] = os.fspath(fields["opaque_costs"])
     fields["zero"] = zero_stage(fields.get("zero"))
     if "objective" in fields:
         fields["objective"] = objective_named(fields["objective"])

@@ -72,6 +72,8 @@ def request_for(source: Source, options: Options, *, split_depthwise: bool = Fal
         losses=options.loss,
         optimizer=options.optimizer,
         freeze=options.freeze,
+        opaque=options.opaque,
+        opaque_costs=options.opaque_costs,
     )
 
 
@@ -81,6 +83,11 @@ def check_step(frontend: Frontend, options: Options) -> None:
     for name in (name for name, value in given.items() if value and not frontend.lacks_step):
         hint = "it is for graphs of other tools, which hold no training step"
         raise UsageError(f"--{name} does not apply: {frontend.title} says itself what is trained", hint=hint)
+    if options.opaque_costs is not None and not options.opaque:
+        raise UsageError("--opaque-costs does not apply without --opaque", hint="--opaque prices unknown operators")
+    if options.opaque and not frontend.prices_unknown:
+        hint = "it is for graphs of other tools; the language has opaque(…) for such an operator"
+        raise UsageError(f"--opaque does not apply: {frontend.title} has no unknown operators", hint=hint)
     for name in ("loss", "optimizer", "freeze"):
         if given[name] and options.inference:
             raise UsageError(f"--{name} does not apply with --inference, which trains nothing")

@@ -127,6 +127,8 @@ class Layer(Generic[OpT]):
     kind: Kind = Kind.VECTOR
     elementwise: ClassVar[bool] = False
     """Whether an element of a result reads only the same element of each operand that has the result's shape."""
+    joint_gradients: ClassVar[bool] = False
+    """Whether one operation computes the gradients of all operands: `vjp` is asked once, for data and parameters."""
     without_gradient: ClassVar[tuple[int, ...]] = ()
     """The operands, by number, that never get a gradient though they may be floats."""
 

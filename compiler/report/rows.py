@@ -100,6 +100,8 @@ class OpRow(msgspec.Struct, frozen=True, kw_only=True):
     """`file:line:column` in the source, null where it is unknown"""
     source: str | msgspec.UnsetType = msgspec.UNSET
     """`file:line` of the program that the source was exported from; left out where it is unknown"""
+    assumed: bool | msgspec.UnsetType = msgspec.UNSET
+    """true where the work is that which formulas say of an operator without a meaning here; left out elsewhere"""
     phase: Phase = "forward"
     """`forward`, `dx`, `dw`, `dxdw`, `update`, `comm`"""
     kind: Kind = "matrix"

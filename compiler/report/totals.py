@@ -8,7 +8,7 @@ none of them has one: then the backend does not model that quantity. Ratios are 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import get_args
 
 import msgspec
@@ -18,6 +18,25 @@ from npuc.compiler.report.energy import COMPONENTS
 from npuc.compiler.report.rows import ByName, Kind, OpRow, Phase
 
 Number = int | float
+
+
+class Assumed(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    The shares of totals, 0 to 1, that rows have which are `assumed`: what formulas say of operators without a meaning.
+
+    Each is null where the total is 0 or not known.
+    """
+
+    macs: float | None
+    """of the multiply-accumulates"""
+    vector_ops: float | None
+    """of the elementary operations"""
+    seconds: float | None
+    """of the time"""
+    dram_bytes: float | None
+    """of the bytes between DRAM and the chip"""
+    energy_j: float | None
+    """of the energy"""
 
 
 class Totals(ByName, frozen=True, kw_only=True):
@@ -63,6 +82,8 @@ class Totals(ByName, frozen=True, kw_only=True):
     """10^12 operations a joule, dynamic and static, that were reached"""
     tops_per_mm2: float | None = None
     """10^12 operations a second and mm2 of the chip that were reached"""
+    assumed: Assumed | msgspec.UnsetType = msgspec.UNSET
+    """the shares that are assumed; left out where nothing is"""
 
 
 def _sum(values: Iterable[tuple[int, Number | None]]) -> Number | None:
@@ -114,6 +135,32 @@ def _seconds_by(rows: Sequence[OpRow], field: str, keys: Sequence[str]) -> dict[
     return {key: _real([row for row in rows if getattr(row, field) == key], "seconds") for key in keys}
 
 
+def assumed_of(rows: Sequence[OpRow]) -> Assumed | msgspec.UnsetType:
+    """The shares of the rows that are assumed; unset where none is."""
+    own = [row for row in rows if row.assumed is True]
+    return shares_of(measures_of(own), measures_of(rows)) if own else msgspec.UNSET
+
+
+def measures_of(rows: Sequence[OpRow]) -> dict[str, float | None]:
+    """The totals of which shares are assumed, by the names of the shares."""
+    found = {name: _sum((row.repeat, getattr(row, name)) for row in rows) for name in _SHARED}
+    moved = [_count(rows, "dram_read_bytes"), _count(rows, "dram_write_bytes")]
+    return {**found, "dram_bytes": sum(m or 0 for m in moved) if None not in moved else None}
+
+
+def shares_of(own: Mapping[str, float | None], whole: Mapping[str, float | None]) -> Assumed:
+    """The shares of totals that parts of them are."""
+
+    def share(name: str) -> float | None:
+        part, all_of_it = own[name], whole[name]
+        return part / all_of_it if part is not None and all_of_it else None
+
+    return Assumed(**{name: share(name) for name in Assumed.__struct_fields__})
+
+
+_SHARED = ("macs", "vector_ops", "seconds", "energy_j")
+
+
 def total(rows: Sequence[OpRow]) -> Totals:
     """The totals of rows."""
     return Totals(
@@ -129,4 +176,5 @@ def total(rows: Sequence[OpRow]) -> Totals:
         lower_bound_bytes=_count(rows, "lower_bound_bytes"),
         seconds_by_phase=_seconds_by(rows, "phase", get_args(Phase)),
         seconds_by_kind=_seconds_by(rows, "kind", get_args(Kind)),
+        assumed=assumed_of(rows),
     )

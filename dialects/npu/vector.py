@@ -40,6 +40,7 @@ from npuc.dialects.npu.resident import (
 from npuc.dialects.npu.tensor_work import NO_PARAMS, TensorWorkOp, counts_attr
 from npuc.dialects.npu.widths import bytes_of, elements_of, widths_of
 from npuc.dialects.tensors import shape_of
+from npuc.dialects.train.opaque import macs_of, operator_of
 
 _UNIT = UnitAttr()
 
@@ -99,6 +100,16 @@ class VectorOp(HasResidency, TensorWorkOp):
     def ops(self) -> int:
         """The number of vector operations."""
         return self.ops_attr.value.data
+
+    @property
+    def macs(self) -> int:
+        """The multiply-accumulates that work known by its cost alone says it takes; 0 of all other work."""
+        return macs_of(self.kind, self.params)
+
+    @property
+    def operator(self) -> str | None:
+        """The operator that it stands for, where that is known by its cost alone."""
+        return operator_of(self.kind, self.params)
 
     @property
     def reread(self) -> Reread | None:

@@ -205,4 +205,6 @@ def _noun_phrase(kind: object) -> str:
 
 
 def _noun(kind: object) -> str:
+    if items := get_args(kind):
+        return f"list of {_noun(items[0])}s"
     return _NOUNS.get(kind, "one value") if isinstance(kind, type) else "one value"

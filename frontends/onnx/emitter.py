@@ -14,6 +14,7 @@ from npuc.frontends.onnx.calls import OnnxCall, Position
 from npuc.frontends.onnx.container.model import OnnxModel, OnnxNode
 from npuc.frontends.onnx.container.tensors import OnnxTensor
 from npuc.frontends.onnx.context import TYPES, OnnxContext
+from npuc.frontends.onnx.opaque import OpaqueNodes
 from npuc.frontends.onnx.operators import meanings
 from npuc.frontends.onnx.operators.refused import REASONS
 from npuc.frontends.onnx.origins import Origins
@@ -25,21 +26,25 @@ from npuc.frontends.onnx.weights import OnnxWeight, Read, Variable, weight_of
 from npuc.frontends.script.script import Script
 from npuc.frontends.script.weights import FLOATS, Refused
 
-MAX_PROBLEMS = 20
-
 
 class ScriptEmitter:
     """
     Writes the calls of a model into a script.
 
     `values` gets, by the names of the program's parameters, how they are read from the file. `batches` follows the
-    shapes of the calls.
+    shapes of the calls. `opaque` prices nodes of operators without a meaning; None: they are refused.
     """
 
     def __init__(
-        self, model: OnnxModel, script: Script, assumed: Assumed | None = None, batches: Batches | None = None
+        self,
+        model: OnnxModel,
+        script: Script,
+        assumed: Assumed | None = None,
+        batches: Batches | None = None,
+        opaque: OpaqueNodes | None = None,
     ):
         self.script = script
+        self._opaque = opaque
         self._assumed = assumed or Assumed({})
         self._batches = batches
         self._filename = model.filename
@@ -79,16 +84,20 @@ class ScriptEmitter:
         if call.node.number in self._readers.absorbed and not call.position.way:
             return [next(value for value in call.inputs if isinstance(value, Variable))]
         meaning = meanings().get(call.full_op)
-        if meaning is None:
-            raise call.error("has no counterpart", hint="npuc list operators shows what is read")
+        if meaning is None and self._opaque is None:
+            raise call.error("has no counterpart", hint="npuc list operators shows what is read; --opaque prices it")
         with self.script.node(call.position.number):
             context = OnnxContext(self.script, call, self.values, self._readers, self._assumed)
             try:
-                result = meaning(context)
+                result = meaning(context) if meaning is not None else self._opaque_results(context)
             except Refused as refusal:
                 raise call.error(refusal.message, refusal.hint) from None
             results = [result] if isinstance(result, Call | Name | Constant) else list(result)
             return [None if one is None else self._value(context, one, n) for n, one in enumerate(results)]
+
+    def _opaque_results(self, context: OnnxContext) -> Sequence[Name | None]:
+        assert self._opaque is not None
+        return self._opaque.results(context)
 
     def _value(self, context: OnnxContext, value: Call | Name | Constant, number: int) -> Variable | Constant:
         """A result as a value: an expression becomes the variable of the call's layer."""
@@ -124,11 +133,13 @@ def check_known(model: OnnxModel) -> None:
         places = ", ".join(map(str, used.numbers[:8])) + (", …" if len(used.numbers) > 8 else "")
         where = f" (nodes {places})" if len(used.numbers) > 1 else ""
         at = Location(model.filename, min(used.numbers), 1)
-        hint = "npuc list operators shows what is read; other options of the exporter may avoid it"
+        hint = (
+            "npuc list operators shows what is read; other options of the exporter may avoid it; --opaque prices it"
+        )
         reason = f": {REASONS[used.op]}" if not used.domain and used.op in REASONS else ""
         problems.append(SourceError(f"unsupported operator {name}{where}{reason}", location=at, hint=hint))
     if problems:
-        raise problems[0] if len(problems) == 1 else SourceErrors(tuple(problems[:MAX_PROBLEMS]))
+        raise problems[0] if len(problems) == 1 else SourceErrors(tuple(problems))
 
 
 _OLDER = ("Upsample", "Scatter")

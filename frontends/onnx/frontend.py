@@ -13,6 +13,7 @@ class OnnxFrontend(Frontend):
     binary = True
     parametric = True
     lacks_step = True
+    prices_unknown = True
 
     def read(self, source: Source, request: Request) -> Program:
         """The program of a model. See `Frontend`."""

@@ -19,11 +19,13 @@ from npuc.frontends.onnx.container.model import OnnxModel
 from npuc.frontends.onnx.emitter import ScriptEmitter, check_known
 from npuc.frontends.onnx.fold.limits import Limits
 from npuc.frontends.onnx.names import plain
+from npuc.frontends.onnx.opaque import OpaqueNodes
 from npuc.frontends.onnx.sizes import BATCH, Shapes, batched_shapes, free_sizes, takes_batch
 from npuc.frontends.onnx.values import OnnxValue
 from npuc.frontends.onnx.walk import Walk
 from npuc.frontends.script.distinct import checked_nodes
 from npuc.frontends.script.freeze import Frozen
+from npuc.frontends.script.opaque.calls import OpaqueOperators
 from npuc.frontends.script.script import Script
 from npuc.frontends.script.text import network_text
 from npuc.frontends.script.text.sizes import FreeSize, parameter_names
@@ -61,7 +63,8 @@ class SizesOfModel:
 
 def read_model(model: OnnxModel, request: Request) -> Program:
     """The program of a model. Raises `SourceError`s with the numbers of nodes, `UsageError` for a wrong request."""
-    check_known(model)
+    if not request.opaque:
+        check_known(model)
     script, emitter, assumed, remarks = _network(model, request)
     module = script.finish()
     checked = checked_nodes(module)
@@ -82,17 +85,19 @@ def _network(model: OnnxModel, request: Request) -> tuple[Script, ScriptEmitter,
     sizes, of_data = _separated(model, request.defines)
     exported, shapes = batched_shapes(model, sizes)
     assumed, frozen = Assumed(of_data), Frozen(request.freeze)
+    operators = OpaqueOperators(request.opaque_costs) if request.opaque else None
     batches = None if shapes == exported else _new_batch(model, request, exported, shapes, Assumed(of_data))
+    opaque = None if operators is None else OpaqueNodes(model, operators, sizes, rebatched=batches is not None)
     script = _script(model, request, frozen)
     try:
-        emitter, named = _written(model, script, request, shapes, assumed, batches, exported)
+        emitter, named = _written(model, script, request, shapes, assumed, batches, exported, opaque)
     except SourceError as error:
         raise error if batches is None else batches.explained(error) from None
     remarks = complete(script, named, Wanted(request.results, request.losses, request.optimizer))
     frozen.check()
     assumed.check()
     assert all(map(script.builder.has, emitter.values)), "a weight of the file became no parameter"
-    return script, emitter, assumed, remarks
+    return script, emitter, assumed, [*remarks, *(() if operators is None else operators.remarks())]
 
 
 def _sizes_of_text(model: OnnxModel, request: Request) -> list[FreeSize]:
@@ -130,7 +135,9 @@ def _script(model: OnnxModel, request: Request, frozen: Frozen) -> Script:
 def _new_batch(model: OnnxModel, request: Request, exported: Shapes, shapes: Shapes, assumed: Assumed) -> NewBatch:
     """How the model is written for another batch: what its values are in the export, by a walk for that."""
     known = ExportedShapes(model)
-    _written(model, _script(model, request, Frozen(())), request, exported, assumed, known, exported)
+    sizes, _ = _separated(model, request.defines)
+    opaque = OpaqueNodes(model, OpaqueOperators(request.opaque_costs), sizes) if request.opaque else None
+    _written(model, _script(model, request, Frozen(())), request, exported, assumed, known, exported, opaque)
     old, new = next((exported[name][0], shapes[name][0]) for name in shapes if shapes[name] != exported[name])
     return NewBatch(old, new, known)
 
@@ -143,9 +150,10 @@ def _written(
     assumed: Assumed,
     batches: Batches | None,
     exported: Shapes,
+    opaque: OpaqueNodes | None = None,
 ) -> tuple[ScriptEmitter, dict[str, Name]]:
     """Write a model for inputs of some shapes into a script; its outputs by name."""
-    emitter = ScriptEmitter(model, script, assumed, batches)
+    emitter = ScriptEmitter(model, script, assumed, batches, opaque)
     inputs: dict[str, OnnxValue] = {}
     for value in model.graph.free_inputs:
         assert value.type is not None

@@ -18,6 +18,7 @@ class TorchProgram(Frontend):
     binary = True
     parametric = True
     lacks_step = True
+    prices_unknown = True
 
     def read(self, source: Source, request: Request) -> Program:
         """The forward graph, in training with the loss that is asked for; see `Frontend`."""

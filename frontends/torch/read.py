@@ -15,6 +15,7 @@ from npuc.frontends.base import Program, Request, Source
 from npuc.frontends.dsl.defines import literal
 from npuc.frontends.dsl.syntax import Definition
 from npuc.frontends.script.freeze import Frozen
+from npuc.frontends.script.opaque.calls import OpaqueOperators
 from npuc.frontends.script.script import Script
 from npuc.frontends.script.training import Wanted, complete
 from npuc.frontends.torch.archive import ArchiveBytes
@@ -57,10 +58,11 @@ def _written(
     script = Script(name, filename, training=not request.inference, max_ops=request.max_ops, is_frozen=frozen.matches)
     symbols = symbols_of(free, request.defines)
     check_assumed(program, free, symbols)
-    done = translate(program, script, Sizes(symbols, filename))
+    opaque = OpaqueOperators(request.opaque_costs) if request.opaque else None
+    done = translate(program, script, Sizes(symbols, filename), opaque)
     remarks = complete(script, done.outputs, Wanted(request.results, request.losses, request.optimizer))
     frozen.check()
-    return script, done, remarks
+    return script, done, [*remarks, *(() if opaque is None else opaque.remarks())]
 
 
 def _free_sizes(

@@ -15,11 +15,12 @@ from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.graphs.autocast import autocast
 from npuc.frontends.torch.graphs.call import GraphCall
 from npuc.frontends.torch.graphs.control import CONTROL, uses_of
-from npuc.frontends.torch.graphs.known import all_nodes, check_known
+from npuc.frontends.torch.graphs.known import all_nodes, check_known, check_priced
 from npuc.frontends.torch.memory.effects import Effects, computes, functional
 from npuc.frontends.torch.memory.values import Memory, View
 from npuc.frontends.torch.memory.views import turns, write_back
 from npuc.frontends.torch.names import Layers
+from npuc.frontends.torch.opaque import opaque_results
 from npuc.frontends.torch.operators import Meaning
 from npuc.frontends.torch.operators.complex import of_complex
 from npuc.frontends.torch.program import (
@@ -36,6 +37,7 @@ from npuc.frontends.torch.sizes import Sizes
 from npuc.frontends.torch.values import Complex, element_of, element_or_name, stored
 
 if TYPE_CHECKING:
+    from npuc.frontends.script.opaque.calls import OpaqueOperators
     from npuc.frontends.torch.program import ExportedProgram
 
 MAX_INLINED = 400_000
@@ -56,16 +58,23 @@ class Translation:
     remarks: list[str] = field(default_factory=list[str])
 
 
-def translate(program: ExportedProgram, script: Script, sizes: Sizes) -> Translation:
-    """Write a program into a script. Raises `SourceError`s with the node's place."""
-    check_known(program)
-    return _Translator(program, script, sizes).run()
+def translate(
+    program: ExportedProgram, script: Script, sizes: Sizes, opaque: OpaqueOperators | None = None
+) -> Translation:
+    """
+    Write a program into a script. Raises `SourceError`s with the node's place.
+
+    `opaque` prices operators without a meaning; None: they are refused.
+    """
+    (check_known if opaque is None else check_priced)(program)
+    return _Translator(program, script, sizes, opaque).run()
 
 
 class _Translator:
     """One run over a program."""
 
-    def __init__(self, program: ExportedProgram, script: Script, sizes: Sizes):
+    def __init__(self, program: ExportedProgram, script: Script, sizes: Sizes, opaque: OpaqueOperators | None):
+        self.opaque = opaque
         self.program = program
         self.script = script
         self.sizes = sizes
@@ -161,8 +170,6 @@ class _Translator:
             self._graphs(graph, node, memory, effects)
             return
         found = functional(node.operator)
-        assert found is not None
-        meaning, in_place = found
         types = [graph.tensors[name] for name in node.makes]
         layer = self.script.unused(self.layers.name_of(node))
         context = Context(self.script, layer, types, [self.sizes.shape(type) for type in types])
@@ -174,6 +181,15 @@ class _Translator:
             empty = [Empty(shape, element_or_name(type)) for shape, type in shapes]
             self._define(node.outputs, empty, context, memory)  # nothing is written to it, either
             return
+        if found is None:
+            assert self.opaque is not None
+            read = [name in effects.read for name in node.makes]
+            made = opaque_results(self.opaque, context, node, types, named, read)
+            for name, value in zip(node.makes, made, strict=True):
+                if value is not None:
+                    memory.define(name, value)
+            return
+        meaning, in_place = found
         if any(isinstance(value, Complex) for value in named.values()):
             meaning = of_complex(node.operator, meaning)
         named = bound(meaning, named)

@@ -241,13 +241,14 @@ class _Builder:
             work.macs,
             work.vector_ops,
             ops,
-            layer.matrix,
+            layer.matrix or work.macs > 0,
             location_text(main),
             source_of(main),
             width=element_bits(main.operands[0].type, self.conventions.element_bytes) if layer.matrix else 0,
             repeat=repeat_of(main),
             passes=(passes,) if bits and work.macs else (),
             mac_passes=passes * work.macs,
+            operator=layer.operator,
         )
 
 

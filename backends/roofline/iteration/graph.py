@@ -23,6 +23,7 @@ from npuc.dialects.tensors import is_float
 from npuc.dialects.train.arithmetic import AddOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.loss import CrossEntropyOp
+from npuc.dialects.train.opaque import OpaqueBase
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
 
 
@@ -37,6 +38,11 @@ class GraphLayer:
     def matrix(self) -> bool:
         """Whether the layer is of type I."""
         return any(get_layer(op).kind is Kind.MATRIX for op in self.ops)
+
+    @property
+    def operator(self) -> str | None:
+        """The operator of which only the cost is known, where the layer has one."""
+        return next((op.operator.data for op in self.ops if isinstance(op, OpaqueBase)), None)
 
     @property
     def main(self) -> TrainOp:

@@ -77,6 +77,7 @@ class IterationStep:
     tensors that have to be in the cache all together, even where the step streams. `repeat`: how often it runs, once
     when its iteration is written out. `passes`: those of a product of each of its products through a multiplier, and
     `mac_passes` those of all MACs; an operation of each that is not skipped counts in `ops`. `sparse`: what is skipped.
+    `operator`: the one that it has of which only the cost is known.
     """
 
     name: str
@@ -97,6 +98,7 @@ class IterationStep:
     passes: tuple[int, ...] = ()
     mac_passes: int = 0
     sparse: SparseFacts | None = None
+    operator: str | None = None
 
 
 @dataclass(frozen=True)

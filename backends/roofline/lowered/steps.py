@@ -8,6 +8,7 @@ during all operations from the one that leaves it to the last that finds it: eac
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
 
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -20,6 +21,7 @@ from npuc.backends.roofline.lowered.units import Unit, is_unused, units_of
 from npuc.backends.sparse import facts_of, without_array
 from npuc.compiler.analysis.nest.elements import element_bits
 from npuc.compiler.analysis.sharding.samples import samples_of
+from npuc.dialects.npu.nest import Nest
 from npuc.dialects.npu.resident import block_residency
 from npuc.dialects.provenance import is_recomputed, layer_of, location_text, repeat_of, role_of, source_of
 from npuc.dialects.train.signature import results_of
@@ -41,8 +43,8 @@ def lowered_iteration_of(func: FuncOp, conventions: Conventions) -> Iteration:
 
 def _step(unit: Unit, memory: Memory, passing: tuple[SSAValue, ...], conventions: Conventions) -> IterationStep:
     main, product, bits = unit.main, unit.contracts, conventions.mantissa_bits
-    nests = unit.in_passes(bits)
-    passes = ceil(sum(nest.mac_passes for nest in nests)) if bits else unit.macs
+    nests, stated = unit.in_passes(bits), unit.stated_passes(bits)
+    passes = ceil(sum(nest.mac_passes for nest in nests)) + stated if bits else unit.macs
     passes_of = without_array(conventions.skipping)
     taken = sum(nest.points * passes_of(statement)[1] for nest in nests for statement in nest.statements)
     whole = memory.numbered(memory.parts([*unit.resident, *passing]))
@@ -55,18 +57,25 @@ def _step(unit: Unit, memory: Memory, passing: tuple[SSAValue, ...], conventions
         writes=memory.numbered(memory.parts(unit.writes)),
         macs=unit.macs,
         vector_ops=unit.vector_ops,
-        ops=ceil(conventions.ops_per_mac * taken) + unit.vector_ops,
-        matrix=bool(product),
+        ops=ceil(conventions.ops_per_mac * (taken + stated)) + unit.vector_ops,
+        matrix=bool(product) or stated > 0,
         loc=location_text(main),
         source=source_of(main),
         recomputed=is_recomputed(main),
         width=element_bits(product[0].operands[0].type, conventions.element_bytes) if product else 0,
         whole=frozenset(whole),
         repeat=repeat_of(main),
-        passes=tuple(ceil(s.passes) for nest in nests for s in nest.statements) if bits else (),
+        passes=_passes(unit, nests, stated) if bits else (),
         mac_passes=passes,
         sparse=facts_of(product, nests, passes_of, conventions.element_bytes),
+        operator=unit.operator,
     )
+
+
+def _passes(unit: Unit, nests: Sequence[Nest], stated: int) -> tuple[int, ...]:
+    """The passes of a product of each statement, or of the MACs that the step says."""
+    each = tuple(ceil(s.passes) for nest in nests for s in nest.statements)
+    return each if each or not stated else (stated // unit.macs,)
 
 
 def _live_out(func: FuncOp) -> list[SSAValue]:

@@ -16,7 +16,7 @@ from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp, InterleaveOp, Move
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.npu.resident import HasResidency
 from npuc.dialects.npu.vector import fused_with
-from npuc.dialects.npu.widths import in_passes_of
+from npuc.dialects.npu.widths import in_passes_of, passes_of_factors
 
 WORK = (VectorOp, MoveOp, Im2ColOp, Col2ImOp)
 
@@ -47,8 +47,18 @@ class Unit:
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of all statements."""
-        return sum(op.nest.macs for op in self.contracts)
+        """Multiply-accumulates of all statements, and of work that is known by its cost alone."""
+        return sum(op.nest.macs for op in self.contracts) + self.stated_passes(None)
+
+    @property
+    def operator(self) -> str | None:
+        """The operator that it stands for, where that is known by its cost alone."""
+        return self.main.operator if isinstance(self.main, VectorOp) else None
+
+    def stated_passes(self, bits: int | None) -> int:
+        """The passes of MACs that work says, of multipliers that take `bits` of a mantissa; None: one of each."""
+        op = self.main
+        return op.macs * passes_of_factors(op.operands[:2], bits) if isinstance(op, VectorOp) and op.macs else 0
 
     def in_passes(self, bits: int | None) -> tuple[Nest, ...]:
         """The nests of its contractions, whose multipliers take `bits` of a mantissa at a time; None: a whole one."""

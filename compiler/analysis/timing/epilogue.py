@@ -30,6 +30,7 @@ from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.npu.fused_blocks import fused_room, is_stored
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.vector import FusedVector
+from npuc.dialects.npu.widths import passes_of_factors
 from npuc.dialects.tensors import shape_of
 
 
@@ -49,14 +50,29 @@ class Epilogue:
     stored: bool
 
 
-def stream_cycles(ops: int, moved: Width, machine: Machine) -> int:
+def stream_cycles(ops: int, moved: Width, machine: Machine, array: int = 0) -> int:
     """
     The cycles of vector work or moves by themselves, through SPM and all further levels: all at once, or one after
-    the other.
+    the other. `array` are cycles of the arrays that precede those of the vector units.
     """
-    work, transfer = vector_cycles(ops, machine), machine.transfer_cycles(moved)
+    work, transfer = array + vector_cycles(ops, machine), machine.transfer_cycles(moved)
     inner = [at_level(machine, number).transfer_cycles(moved) for number in range(len(machine.levels))]
     return max(work, transfer, *inner) if machine.double_buffer else work + transfer + sum(inner)
+
+
+def array_passes(op: VectorOp, machine: Machine) -> int:
+    """The passes of the MACs of work that is known by its cost alone through multipliers: one of each, or several."""
+    return op.macs * passes_of_factors(op.operands[:2], machine.array.mantissa_bits) if op.macs else 0
+
+
+def array_cycles(op: VectorOp, machine: Machine) -> int:
+    """
+    The cycles of the arrays of all cores for the MACs of work that is known by its cost alone.
+
+    Nothing is known of its loops, so that each element is taken to have one pass of a MAC in each cycle: it is the
+    least that any loops take.
+    """
+    return -(-array_passes(op, machine) // machine.elements)
 
 
 def vector_cycles(ops: int, machine: Machine) -> int:

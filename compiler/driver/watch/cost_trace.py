@@ -38,7 +38,7 @@ def work_of(module: ModuleOp) -> Measures:
         elif isinstance(op, ContractOp):
             macs += op.nest.macs
         elif isinstance(op, VectorOp):
-            vector_ops += op.ops
+            macs, vector_ops = macs + op.macs, vector_ops + op.ops
     return {"operations": operations, "MACs": macs, "vector operations": vector_ops}
 
 

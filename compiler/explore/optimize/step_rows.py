@@ -94,10 +94,15 @@ class StepRows:
 
 
 def step_rows(module: ModuleOp, machine: Machine, opt_level: int) -> StepRows | None:
-    """The rows of a lowered program without schedules; None where a machine has more than these laws are about."""
+    """
+    The rows of a lowered program without schedules; None where a machine or a program has more than these laws are
+    about.
+    """
     if machine.levels or machine.policy != "explicit" or machine.array.stages is not None:
         return None
     ops = costed_operations(module)
+    if any(isinstance(op, VectorOp) and op.macs for op in ops):
+        return None
     products: dict[ProductRow, float] = {}
     for together in _products([op for op in ops if isinstance(op, ContractOp)], opt_level):
         row = ProductRow(

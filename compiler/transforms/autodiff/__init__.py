@@ -88,8 +88,13 @@ def propagate(
         grads = cast_gradients(op, [step.gradients.get(r) for r in op.results], types, step.append)
         if all(g is None for g in grads):
             continue
-        for role, in_role in ((Role.DX, True), (Role.DW, False)):
-            needs = [v in active and (v in fed) is in_role for v in op.operands]
+        wanted = [
+            (role, [v in active and (v in fed) is in_role for v in op.operands])
+            for role, in_role in ((Role.DX, True), (Role.DW, False))
+        ]
+        if get_layer(op).joint_gradients and all(any(needs) for _, needs in wanted):
+            wanted = [(Role.DXDW, [v in active for v in op.operands])]
+        for role, needs in wanted:
             if any(needs):
                 _differentiate(step, op, grads, needs, role)
 

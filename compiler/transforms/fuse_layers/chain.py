@@ -164,7 +164,8 @@ def _is_fusible(op: Operation) -> bool:
         fused = isinstance(behind, VectorOp) and behind.fused
         return op.schedule_attr is not None and not op.schedule.core_depth and op.mapping_attr is None and not fused
     if isinstance(op, VectorOp | MoveOp | ViewOp):
-        return not (isinstance(op, VectorOp) and op.fused) and is_plain_work(op)
+        apart = isinstance(op, VectorOp) and (op.fused or op.operator is not None)
+        return not apart and is_plain_work(op)
     return False
 
 

@@ -13,7 +13,14 @@ from npuc.compiler.analysis.schedule.over_cores.partition_bounds import Partitio
 from npuc.compiler.analysis.schedule.over_cores.partitions import core_partitions
 from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.analysis.timing.double_buffer import pipeline
-from npuc.compiler.analysis.timing.epilogue import epilogues, fused_widths, room_bytes, stage, stream_cycles
+from npuc.compiler.analysis.timing.epilogue import (
+    array_cycles,
+    epilogues,
+    fused_widths,
+    room_bytes,
+    stage,
+    stream_cycles,
+)
 from npuc.compiler.analysis.timing.vector_traffic import streamed
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.layers import get_layer
@@ -176,7 +183,7 @@ class Fusing:
     def _stream(self, op: VectorOp) -> Price:
         """Cycles and bytes of vector work by itself."""
         moved = streamed(op, self.machine).moved()
-        return stream_cycles(op.ops, moved, self.machine), moved
+        return stream_cycles(op.ops, moved, self.machine, array_cycles(op, self.machine)), moved
 
 
 def _searched(

@@ -21,7 +21,7 @@ from npuc.compiler.analysis.programs.resident import (
     resident_spm_bytes,
 )
 from npuc.compiler.analysis.schedule.costs import Objective
-from npuc.compiler.analysis.timing.epilogue import room_bytes, stream_cycles
+from npuc.compiler.analysis.timing.epilogue import array_cycles, array_passes, room_bytes, stream_cycles
 from npuc.compiler.analysis.timing.vector_traffic import streamed
 from npuc.compiler.core.frozen import frozen
 from npuc.compiler.transforms.keep_resident.patterns import Residency
@@ -288,5 +288,6 @@ def stream_cost(
     moving = streamed(op, machine, resident, reserved)
     moved = moving.moved(unmoved)
     kept = moving.moved() - moved
-    joules = None if machine.energy is None else machine.energy.joules(0, 2 * moved + kept, moved)
-    return ReportedCost(stream_cycles(op.ops, moved, machine), BYTE * moved, joules)
+    passes = array_passes(op, machine)
+    joules = None if machine.energy is None else machine.energy.joules(passes, 2 * moved + kept, moved)
+    return ReportedCost(stream_cycles(op.ops, moved, machine, array_cycles(op, machine)), BYTE * moved, joules)

@@ -13,6 +13,7 @@ from npuc.dialects.distributed import DistOp
 from npuc.dialects.npu import ConstantOp, MoveOp, VectorOp, ViewOp
 from npuc.dialects.provenance import derive
 from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.opaque import OpaqueBase
 
 _IMMEDIATE = frozenset({"constant", "integers"})
 """The kinds of constants that a move holds by itself: one value everywhere, listed integers."""
@@ -41,8 +42,8 @@ class LowerConstant(NamedPattern):
         --> LowerConstant()
         %y = npu.constant constant() <{value = 2.0 : f64}> : () -> tensor<4xf32>
 
-    So are causal masks, tables of positions, and each operation whose operands are all `npu.constant`. Checks the kind
-    of the layer, and what makes the operands.
+    So are causal masks, tables of positions, and each operation whose operands are all `npu.constant`, but for one that
+    is known by its cost alone. Checks the kind of the layer, and what makes the operands.
     """
 
     name: ClassVar[str] = "lower-constant"
@@ -50,7 +51,8 @@ class LowerConstant(NamedPattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, TrainOp) or not is_local(op):
             return
-        if get_layer(op).kind is Kind.CONSTANT or (op.operands and all(map(is_constant, op.operands))):
+        known = op.operands and not isinstance(op, OpaqueBase) and all(map(is_constant, op.operands))
+        if get_layer(op).kind is Kind.CONSTANT or known:
             rewriter.replace(op, derive(op, ConstantOp(_kind(op), op.operands, op.result_types, op.properties)))
 
 

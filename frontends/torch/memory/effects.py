@@ -43,7 +43,7 @@ class Effects:
     """
     What is known of the calls of a graph before any is written.
 
-    `needed` are the names of the calls that some results depend on, `shared` the operand whose memory the results of a
+    `needed` are the names of the calls that some results depend on, `read` those of the tensors that they read, `shared` the operand whose memory the results of a
     call share, where that memory is written in place somewhere. `written_inputs` are the inputs of the graph that are
     written, `returned` those whose memory an output shares, by its place. `tangled` are calls of graphs of whose
     results it is not known how they share memory that is written in place.
@@ -79,7 +79,8 @@ class Effects:
         self.shared = {
             node: base for node, names in bases.items() for base in reversed(names) if self._root_of(base) in changed
         }
-        self.needed = self._needed(graph, set(tensors_in(results)), written)
+        self.read = set(tensors_in(results))
+        self.needed = self._needed(graph, self.read, written)
 
     def _of_graphs(self, node: TorchNode, sizes: Sizes) -> tuple[list[str], set[str]]:
         """The operands of a call of graphs that it writes, and those whose memory its results share."""

@@ -8,6 +8,7 @@ from npuc.compiler.report.report import Report
 from npuc.compiler.report.text.cores import load_balance
 from npuc.compiler.report.text.quantities import bytes_unit, time_text
 from npuc.compiler.report.text.sharding import chunks_text, overlap_text, sums_text
+from npuc.compiler.report.text.summary.assumed import assumed_text
 from npuc.compiler.report.text.summary.certified import certified_text
 from npuc.compiler.report.text.summary.derived import derived_text
 from npuc.compiler.report.text.summary.energy import energy_line
@@ -54,6 +55,7 @@ def summary(report: Report, words: Words) -> Iterator[tuple[str, str]]:
         ("recompute", again_text(report)),
         ("refreshes", refreshed_text(report)),
         ("sparse", sparse_text(report)),
+        ("assumed", assumed_text(report)),
         ("optimal", certified_text(report)),
         ("together", interleaving_text(report)),
         ("fused", fused_text(report)),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from npuc.compiler.report.layers import time_by_limit
 from npuc.compiler.report.report import Report
 from npuc.compiler.report.sections import ExchangeFacts, TransferFacts, has_residents
@@ -63,6 +65,9 @@ def verdict(report: Report, words: Words = PLAIN) -> str:
     if limits and totals.seconds > 0:
         top = max(limits, key=lambda name: limits[name])
         parts.append(f"{_LIMITS.get(top, top)} limits {limits[top] / totals.seconds:.0%} of it")
+    assumed = totals.assumed
+    if assumed is not msgspec.UNSET and assumed.seconds:
+        parts.append(f"{assumed.seconds:.0%} of it is assumed")
     share = share_of(report, "dY")
     if share and is_training(report):
         parts.append(f"dY is {share:.0%} of the DRAM traffic")
