@@ -9,7 +9,8 @@ from xdsl.ir import Operation
 
 from npuc.compiler.analysis.nest.gemm import forward_sizes
 from npuc.compiler.report import Kind, OpRow, Phase, ScheduleRow, TensorBytes
-from npuc.compiler.report.sections import Columns, OpaqueFacts
+from npuc.compiler.report.sections import Columns
+from npuc.compiler.report.totals import OpaqueFacts
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.products import Passes

@@ -205,6 +205,20 @@ IMAGES = (
     case("grid_sample", "4x6x5x5 4x2x8x2 -> 4x6x2x8", "0 0 -> 0; 1 . -> 1; . 1 -> 2; . 2 -> 3"),
     case("grid_sample_dx", "4x6x2x8 4x2x8x2 -> 4x6x5x5", "0 0 -> 0; 1 . -> 1"),
     case("grid_sample_dgrid", "4x6x2x8 4x6x5x5 4x2x8x2 -> 4x2x8x2", "0 0 0 -> 0; 2 . 1 -> 1; 3 . 2 -> 2"),
+    case(
+        "opaque", "8x6 6x4 -> 8x4", "0 . -> 0 /macs /grad_macs", operator="f", macs=64, grad_macs=128, batch=(0, -1, 0)
+    ),
+    case("opaque", "8x6 6x4 -> 8x4", "", operator="f", macs=64),
+    case("opaque", "8x6 6x4 -> 8x4", "", operator="f", macs=63, batch=(0, -1, 0)),
+    case(
+        "opaque_grad",
+        "8x6 6x4 8x4 -> 8x6 6x4",
+        "0 . 0 -> 0 sum /macs",
+        operator="f",
+        macs=64,
+        of=(0, 1),
+        batch=(0, -1, 0, 0, -1),
+    ),
     case("roi_align", "2x6x4x4 8x5 -> 8x6x2x2", ". 0 -> 0; 1 . -> 1", share=True, size=(2, 2)),
 )
 LOOKUPS = (

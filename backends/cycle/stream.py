@@ -5,8 +5,8 @@ Each runs by itself, in series with the matrix work, and streams through SPM: it
 reread where it needs them twice and they are not resident in between, and its results are written once
 (`analysis/timing/vector_traffic.py`). With double buffering the vector unit works while data moves, so the time is the
 larger of ops / lanes and the transfer; without it their sum. Work that is known by its cost alone first has its MACs on
-the arrays, whose elements then have one in each cycle: it is of kind `matrix`, if it has any. A resident operand is not read at all. Where there are
-memories between SPM and DRAM all bytes pass through them, and nothing stays there.
+the arrays, whose elements then have one in each cycle: it is of kind `matrix`, if it has any. A resident operand is not
+read at all. Where there are memories between SPM and DRAM all bytes pass through them, and nothing stays there.
 """
 
 from xdsl.ir import Operation

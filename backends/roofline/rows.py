@@ -13,7 +13,8 @@ from npuc.backends.roofline.iteration.timeline import IterationTimeline
 from npuc.backends.roofline.iteration.trace import Bools, Ints, Trace
 from npuc.backends.roofline.options import RooflineOptions
 from npuc.compiler.report import OpRow, TensorBytes
-from npuc.compiler.report.sections import OpaqueFacts, PassFacts, RecomputeFacts, columns
+from npuc.compiler.report.sections import PassFacts, RecomputeFacts, columns
+from npuc.compiler.report.totals import OpaqueFacts
 
 _GRADIENTS = {"gradient": "dY", "weight_gradient": "dW"}
 ROUNDING = 1e-9

@@ -22,6 +22,7 @@ from npuc.compiler.report.totals import Assumed, shares_of
 
 Floats = npt.NDArray[np.float64]
 
+
 def lane_totals(plan: CachePlan, times: IterationTimeline, machines: Sequence[RooflineOptions]) -> list[Totals]:
     """The totals of each lane, a machine each: the sums over the rows of its report."""
     trace = plan.trace

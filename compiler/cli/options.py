@@ -8,7 +8,7 @@ import typer
 
 from npuc.compiler.cli.groups import Group
 from npuc.compiler.cli.shared import Debug, Defines, Load, MaxOps, Quiet, real, whole
-from npuc.compiler.cli.verbs.readers import CacheDir, NoCache, bucket_size
+from npuc.compiler.cli.verbs.readers import CacheDir, NoCache, Opaque, OpaqueCosts, Result, bucket_size
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import (
@@ -59,16 +59,9 @@ class Program(Group):
         list[str] | None,
         typer.Option("--freeze", metavar="GLOB", help="Parameters of an imported graph that are not trained."),
     ] = None
-    result: Annotated[
-        list[str] | None, typer.Option("--result", metavar="NAME", help="Outputs to keep of an imported graph.")
-    ] = None
-    opaque: Annotated[
-        bool, typer.Option("--opaque", help="Price operators of an imported graph that have no meaning here.")
-    ] = False
-    opaque_costs: Annotated[
-        str | None,
-        typer.Option("--opaque-costs", metavar="FILE.toml", help="Formulas of the work of such operators."),
-    ] = None
+    result: Result = None
+    opaque: Opaque = False
+    opaque_costs: OpaqueCosts = None
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Restrict the result to these layers.")
     ] = None

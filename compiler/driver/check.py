@@ -26,7 +26,7 @@ from npuc.compiler.core.verify import verify_module
 from npuc.compiler.driver.levels.asked import ASKED
 from npuc.compiler.driver.levels.preset import AUTODIFF
 from npuc.compiler.driver.passes import passes_by_hand, run_pipeline
-from npuc.compiler.driver.read import read_program, texts_of
+from npuc.compiler.driver.read import read_program, refuse_opaque, texts_of
 from npuc.compiler.driver.running.check_size import held_bytes, refuse_large
 from npuc.compiler.driver.running.data import index_limit
 from npuc.compiler.driver.running.lower import passes_for
@@ -96,6 +96,8 @@ def check_program(
     options, sources = replace(run_options(keywords), only=only), texts_of(source)
     check_goals_used(options, scheduled=True)
     module = read_program(source, options, sources)
+    with sources.quoted():
+        refuse_opaque(module)
     passes = passes_for(source, module, options, options.level or "npu")
     check_shown(options.print_after, passes)
     watch = Watchers([*asked_watchers(options, module, say), *watchers])

@@ -12,6 +12,7 @@ from npuc.frontends.base import Request
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Operation
 
     from npuc.compiler.core.verify import SourceTexts
     from npuc.frontends.base import Array, Frontend, Source
@@ -57,6 +58,24 @@ def read_program(
         require_function(program.module)
         name_signatures(program.module, sources)
     return program.module
+
+
+def refuse_opaque(module: ModuleOp) -> None:
+    """Raise `SourceError` for a program with operators of which only the cost is known, which names all of them."""
+    from npuc.compiler.core.errors import SourceError
+    from npuc.compiler.core.verify import location_of
+    from npuc.dialects.npu import VectorOp
+    from npuc.dialects.train.opaque import OpaqueBase
+
+    found: dict[str, Operation] = {}
+    for op in module.walk():
+        name = op.operator.data if isinstance(op, OpaqueBase) else op.operator if isinstance(op, VectorOp) else None
+        if name is not None:
+            found.setdefault(name, op)
+    if found:
+        names = ", ".join(f"'{name}'" for name in found)
+        message = f"the program cannot run: only the cost of {names} is known, not the meaning"
+        raise SourceError(message, location=location_of(next(iter(found.values()))), hint="npuc compile prices it")
 
 
 def request_for(source: Source, options: Options, *, split_depthwise: bool = False) -> Request:

@@ -1,5 +1,5 @@
 """
-Operators that are known by their cost alone: what they compute is not, so that a program with one is priced and not run.
+Operators that are known by their cost alone: what they compute is not, so that programs with them are priced, not run.
 
 The work is what the operation says. It reads each operand and writes each result once; its derivative, one operation
 for the gradients of all operands, reads the operands and the gradients of the results. Where nobody says what the
@@ -55,9 +55,7 @@ class OpaqueLayer(Layer[OpaqueOp]):
     def evaluate(self, op: OpaqueOp, *arrays: Array) -> tuple[Array, ...]:
         raise _unknown(op)
 
-    def vjp(
-        self, op: OpaqueOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
-    ) -> Gradients:
+    def vjp(self, op: OpaqueOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         of = tuple(number for number, need in enumerate(needs) if need and is_float(op.operands[number]))
         given = [number for number, grad in enumerate(grads) if grad is not None]
         if not of or not given:

@@ -77,12 +77,6 @@ class TransferFacts(Section, frozen=True):
     spm_bytes_moved: int | None = None
 
 
-class OpaqueFacts(Section, frozen=True):
-    """The `operator` that work stands for whose cost alone is known, by formulas."""
-
-    operator: str
-
-
 class EdgeFacts(Section, frozen=True):
     """Groups of folds on one stationary tile, of all cores, and the waiting cycles of the busiest core's groups."""
 

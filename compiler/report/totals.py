@@ -16,8 +16,15 @@ import msgspec
 from npuc.compiler.core.options import MEMORY_KINDS
 from npuc.compiler.report.energy import COMPONENTS
 from npuc.compiler.report.rows import ByName, Kind, OpRow, Phase
+from npuc.compiler.report.sections import Section
 
 Number = int | float
+
+
+class OpaqueFacts(Section, frozen=True):
+    """The `operator` that work stands for whose cost alone is known, by formulas."""
+
+    operator: str
 
 
 class Assumed(msgspec.Struct, frozen=True, kw_only=True):

@@ -133,9 +133,7 @@ def check_known(model: OnnxModel) -> None:
         places = ", ".join(map(str, used.numbers[:8])) + (", …" if len(used.numbers) > 8 else "")
         where = f" (nodes {places})" if len(used.numbers) > 1 else ""
         at = Location(model.filename, min(used.numbers), 1)
-        hint = (
-            "npuc list operators shows what is read; other options of the exporter may avoid it; --opaque prices it"
-        )
+        hint = "npuc list operators shows what is read; other options of the exporter may avoid it; --opaque prices it"
         reason = f": {REASONS[used.op]}" if not used.domain and used.op in REASONS else ""
         problems.append(SourceError(f"unsupported operator {name}{where}{reason}", location=at, hint=hint))
     if problems:

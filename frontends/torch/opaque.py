@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import isfinite
 from typing import TYPE_CHECKING, cast
@@ -30,15 +30,16 @@ def opaque_results(
     node: TorchNode,
     types: Sequence[TensorType],
     arguments: Mapping[str, object],
-    needed: Sequence[bool],
-) -> list[Name | None]:
+    needed: Collection[str],
+) -> dict[str, Name]:
     """
-    The results of a call, None for those that nothing needs, or whose type the language has not.
+    The results of a call by their names in the graph, but for those that nothing needs or the language has no type of.
 
     Raises `Refused` and `UsageError`.
     """
     operands = [c.variable(one) for value in arguments.values() for one in _tensors(value)]
-    kept = [n for n, type in enumerate(types) if type.dtype in ELEMENTS and 0 not in c.result_shape(n) and needed[n]]
+    wanted = [number for number, name in enumerate(node.makes) if name in needed]
+    kept = [n for n in wanted if types[n].dtype in ELEMENTS and 0 not in c.result_shape(n)]
     if not kept:
         raise Refused("found no result whose type the language has")
     call = operators.call(
@@ -52,8 +53,7 @@ def opaque_results(
     )
     layers = [c.layer if place == 0 else f"{c.layer}.{number}" for place, number in enumerate(kept)]
     found = [c.script.assign(layers[0], call)] if len(kept) == 1 else c.script.unpacked(layers, call)
-    by_number = dict(zip(kept, found, strict=True))
-    return [by_number.get(number) for number in range(len(types))]
+    return {node.makes[number]: value for number, value in zip(kept, found, strict=True)}
 
 
 def _tensors(value: object) -> Iterator[Name | Weight]:

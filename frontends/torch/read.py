@@ -22,7 +22,8 @@ from npuc.frontends.torch.archive import ArchiveBytes
 from npuc.frontends.torch.load import load
 from npuc.frontends.torch.program import ExportedProgram
 from npuc.frontends.torch.sizes import FreeSizes, Sizes, assumptions, check_assumed
-from npuc.frontends.torch.translate import Translation, translate
+from npuc.frontends.torch.graphs.translation import Translation
+from npuc.frontends.torch.translate import translate
 
 if TYPE_CHECKING:
     from npuc.frontends.script.text.sizes import FreeSize

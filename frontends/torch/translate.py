@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from npuc.frontends.dsl.syntax import Call, Name
@@ -16,6 +15,7 @@ from npuc.frontends.torch.graphs.autocast import autocast
 from npuc.frontends.torch.graphs.call import GraphCall
 from npuc.frontends.torch.graphs.control import CONTROL, uses_of
 from npuc.frontends.torch.graphs.known import all_nodes, check_known, check_priced
+from npuc.frontends.torch.graphs.translation import Translation
 from npuc.frontends.torch.memory.effects import Effects, computes, functional
 from npuc.frontends.torch.memory.values import Memory, View
 from npuc.frontends.torch.memory.views import turns, write_back
@@ -43,19 +43,6 @@ if TYPE_CHECKING:
 MAX_INLINED = 400_000
 """The most calls of all blocks and iterations of loops together."""
 _REAL = "torch.view_as_real gives both parts"
-
-
-@dataclass
-class Translation:
-    """
-    What became of a program: its outputs by name, the weights that it has, and remarks.
-
-    `weights` are all parameters, buffers and constants, whether the script uses them or not.
-    """
-
-    outputs: dict[str, Name] = field(default_factory=dict[str, Name])
-    weights: list[Weight] = field(default_factory=list[Weight])
-    remarks: list[str] = field(default_factory=list[str])
 
 
 def translate(
@@ -183,11 +170,8 @@ class _Translator:
             return
         if found is None:
             assert self.opaque is not None
-            read = [name in effects.read for name in node.makes]
-            made = opaque_results(self.opaque, context, node, types, named, read)
-            for name, value in zip(node.makes, made, strict=True):
-                if value is not None:
-                    memory.define(name, value)
+            for name, value in opaque_results(self.opaque, context, node, types, named, effects.read).items():
+                memory.define(name, value)
             return
         meaning, in_place = found
         if any(isinstance(value, Complex) for value in named.values()):

@@ -38,6 +38,8 @@ class Call:
 
 
 Draw: TypeAlias = Callable[[st.DataObject], Call]
+PRICED = frozenset({"opaque"})
+"""Functions of which only the cost is known: nothing computes them."""
 COUNTED = frozenset({"nonzero", "non_max_suppression"})
 """Functions that refuse values of another number than their size, which only their own draws and values keep to."""
 

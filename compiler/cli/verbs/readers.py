@@ -1,4 +1,4 @@
-"""Readers of the values of options that are of more than one kind."""
+"""Readers of the values of options that are of more than one kind, and options that need none of the groups."""
 
 from __future__ import annotations
 
@@ -32,3 +32,11 @@ CacheDir = Annotated[
     typer.Option(folder.OPTION, metavar="DIR", parser=folder_name, help="Keep results there (npuc cache says where)."),
 ]
 NoCache = Annotated[bool, typer.Option(folder.SWITCH, help="Neither use results that are kept, nor keep any.")]
+
+Opaque = Annotated[bool, typer.Option("--opaque", help="Price operators of an imported graph without a meaning here.")]
+OpaqueCosts = Annotated[
+    str | None, typer.Option("--opaque-costs", metavar="FILE.toml", help="Formulas of the work of such operators.")
+]
+Result = Annotated[
+    list[str] | None, typer.Option("--result", metavar="NAME", help="Outputs to keep of an imported graph.")
+]

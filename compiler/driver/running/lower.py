@@ -41,7 +41,7 @@ from npuc.compiler.driver.passes import (
     write_pipeline,
 )
 from npuc.compiler.driver.precision import check_tables, precision_passes
-from npuc.compiler.driver.read import read_program, texts_of
+from npuc.compiler.driver.read import read_program, refuse_opaque, texts_of
 from npuc.compiler.driver.running.options import RunOptions
 from npuc.compiler.driver.watch.asked import asked_watchers, check_shown
 from npuc.compiler.driver.watch.watcher import Watcher, Watchers
@@ -72,6 +72,8 @@ def lowered_source(
     pipeline = options.pipeline
     sources = texts_of(source)
     module = read_program(source, options, sources, values=values, unneeded=unneeded)
+    with sources.quoted():
+        refuse_opaque(module)
     if read is not None:
         read(module)
     available = available_passes(options.load)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from os.path import basename
 from typing import TYPE_CHECKING
 
 from npuc.frontends.script.opaque.counts import (
@@ -36,7 +37,6 @@ class OpaqueOperators:
 
     def __init__(self, path: str | None):
         self._entries = entries_of(path)
-        self._path = path
         self._nodes: dict[str, dict[int, None]] = {}
         self._found: dict[str, Entry | None] = {}
 
@@ -92,11 +92,12 @@ class OpaqueOperators:
                     f'largest tensor; [ops."{operator}"] in {OPTION} FILE.toml says more'
                 )
             else:
-                yield f"the cost of {where} is assumed, by formulas of {entry.source.name}"
+                yield f"the cost of {where} is assumed, by formulas of {basename(entry.source.name)}"
         taken = {id(entry) for entry in self._found.values()}
         for name, entry in self._entries.items():
             if entry.given and id(entry) not in taken:
-                yield f"{self._path}: '{name}' has no effect: the model has no such operator without a meaning"
+                file = basename(entry.source.name)
+                yield f"{file}: '{name}' has no effect: the model has no such operator without a meaning"
 
 
 def _arguments(

@@ -33,14 +33,14 @@ class Counts:
 
 
 @frozen
-class Sizes:
+class AxisSizes:
     """The sizes of axes by name, and the axes that `...` stands for."""
 
     named: Mapping[str, int]
     leading: Shape | None = None
 
 
-def sizes_of(entry: Entry, inputs: Sequence[Shape | None], outputs: Sequence[Shape | None]) -> Sizes:
+def sizes_of(entry: Entry, inputs: Sequence[Shape | None], outputs: Sequence[Shape | None]) -> AxisSizes:
     """
     The sizes of the axes that an entry names; None is a tensor that is left out, or of unknown shape.
 
@@ -63,10 +63,10 @@ def sizes_of(entry: Entry, inputs: Sequence[Shape | None], outputs: Sequence[Sha
             if name != UNNAMED and named.setdefault(name, size) != size:
                 said = f"in which '{name}' is {size} here and {named[name]} before"
                 raise OpaqueMismatch(f"{side} {number} is '{' '.join(pattern)}' by its costs, {said}")
-    return Sizes(named, leading)
+    return AxisSizes(named, leading)
 
 
-def shape_by(entry: Entry, number: int, sizes: Sizes) -> Shape | None:
+def shape_by(entry: Entry, number: int, sizes: AxisSizes) -> Shape | None:
     """The shape of an output by the axes that an entry names; None where it does not say all of them."""
     if entry.outputs is None or number >= len(entry.outputs):
         return None

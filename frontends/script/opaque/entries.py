@@ -40,7 +40,9 @@ class Text:
     name: str
     text: str
 
-    def error(self, message: str, operator: str, key: str | None, inside: int = 0, hint: str | None = None) -> UsageError:
+    def error(
+        self, message: str, operator: str, key: str | None, inside: int = 0, hint: str | None = None
+    ) -> UsageError:
         """An error at a key of an operator's entry; `inside` are characters from the start of its text."""
         found = self._place(operator, key)
         if found is None:
@@ -99,18 +101,18 @@ def read_entry(operator: str, data: object, source: Text, *, given: bool) -> Ent
     table = cast("dict[str, object]", data)
     for key in table:
         if key not in KEYS:
-            wrong(f'ops."{operator}": unknown key \'{key}\'', key, did_you_mean(key, KEYS))
+            wrong(f"ops.\"{operator}\": unknown key '{key}'", key, did_you_mean(key, KEYS))
     axes = {key: _patterns(table[key], _refusal(wrong, key)) for key in AXES if key in table}
     formulas = {key: _formula(operator, key, table[key], source) for key in FORMULAS if key in table}
     if "macs" not in formulas and "vector" not in formulas:
         wrong(f'ops."{operator}": found neither macs nor vector, expected a formula of its work')
     if "backward" in formulas and formulas.keys() & {"backward_macs", "backward_vector"}:
         wrong("found backward beside backward_macs or backward_vector, expected one of both", "backward")
-    batch = table.get("batch")
+    batch = cast("str | None", table.get("batch"))
     known = {name for patterns in axes.values() for pattern in patterns for name in pattern} - {ANY, UNNAMED}
     if batch is not None and batch not in known:
         wrong(f"batch: found {show(batch)}, expected an axis of inputs and outputs", "batch")
-    entry = Entry(operator, source, axes.get("inputs", ()), axes.get("outputs"), formulas, cast("str | None", batch), given)
+    entry = Entry(operator, source, axes.get("inputs", ()), axes.get("outputs"), formulas, batch, given)
     if entry.batch is not None and not all(entry.batch in pattern for pattern in entry.outputs or ((),)):
         wrong(f"batch: found '{batch}', expected an axis of each of outputs", "batch")
     return entry
@@ -138,7 +140,7 @@ def _patterns(value: object, refuse: Callable[[str], NoReturn]) -> tuple[tuple[s
     """The axes of each tensor of a list of texts."""
     items = cast("Sequence[object]", value) if isinstance(value, list) else None
     if items is None or not all(isinstance(item, str) for item in items):
-        refuse(f"found {show(value)}, expected a list of texts, one a tensor")
+        refuse(f"found {show(cast('object', value))}, expected a list of texts, one a tensor")
     if len(items) > MAX_TENSORS:
         refuse(f"found {len(items)} tensors, expected at most {MAX_TENSORS}")
     found: list[tuple[str, ...]] = []

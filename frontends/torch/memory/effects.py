@@ -43,10 +43,11 @@ class Effects:
     """
     What is known of the calls of a graph before any is written.
 
-    `needed` are the names of the calls that some results depend on, `read` those of the tensors that they read, `shared` the operand whose memory the results of a
-    call share, where that memory is written in place somewhere. `written_inputs` are the inputs of the graph that are
-    written, `returned` those whose memory an output shares, by its place. `tangled` are calls of graphs of whose
-    results it is not known how they share memory that is written in place.
+    `needed` are the names of the calls that some results depend on, `read` those of the tensors that they read,
+    `shared` the operand whose memory the results of a call share, where that memory is written in place somewhere.
+    `written_inputs` are the inputs of the graph that are written, `returned` those whose memory an output shares,
+    by its place. `tangled` are calls of graphs of whose results it is not known how they share memory that is
+    written in place.
     """
 
     def __init__(self, graph: TorchGraph, results: Sequence[TorchValue], sizes: Sizes):

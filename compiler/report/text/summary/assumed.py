@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from npuc.compiler.report.report import Report
-from npuc.compiler.report.sections import OpaqueFacts
+from npuc.compiler.report.totals import OpaqueFacts
 
 _MEASURES = {
     "macs": "MACs",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from npuc.compiler.report.report import Report
+from npuc.compiler.report.sections import RecomputeFacts
+from npuc.compiler.report.sparse import SparseFacts
 from npuc.compiler.report.text.cores import load_balance
 from npuc.compiler.report.text.quantities import bytes_unit, time_text
 from npuc.compiler.report.text.sharding import chunks_text, overlap_text, sums_text
-from npuc.compiler.report.text.summary.assumed import assumed_text
 from npuc.compiler.report.text.summary.certified import certified_text
 from npuc.compiler.report.text.summary.derived import derived_text
 from npuc.compiler.report.text.summary.energy import energy_line
@@ -18,10 +19,8 @@ from npuc.compiler.report.text.summary.interleaving import interleaving_text
 from npuc.compiler.report.text.summary.iteration import iteration_text, nearness_text
 from npuc.compiler.report.text.summary.levels import levels_text
 from npuc.compiler.report.text.summary.memory import memory_text
-from npuc.compiler.report.text.summary.recomputed import again_text
 from npuc.compiler.report.text.summary.refreshed import refreshed_text
 from npuc.compiler.report.text.summary.resident import resident_text
-from npuc.compiler.report.text.summary.sparse import sparse_text
 from npuc.compiler.report.text.summary.verdict import bound_holds, verdict
 from npuc.compiler.report.text.words import PHASES, Words
 
@@ -52,10 +51,10 @@ def summary(report: Report, words: Words) -> Iterator[tuple[str, str]]:
         ("chunks", chunks_text(report)),
         ("sums", sums_text(report)),
         ("memory", memory),
-        ("recompute", again_text(report)),
+        ("recompute", _rare(report, "recompute")),
         ("refreshes", refreshed_text(report)),
-        ("sparse", sparse_text(report)),
-        ("assumed", assumed_text(report)),
+        ("sparse", _rare(report, "sparse")),
+        ("assumed", _rare(report, "assumed")),
         ("optimal", certified_text(report)),
         ("together", interleaving_text(report)),
         ("fused", fused_text(report)),
@@ -83,3 +82,20 @@ def _shares(times: dict[str, float | None], whole: float, names: dict[str, str])
         if seconds
     ]
     return ", ".join(parts)
+
+
+def _rare(report: Report, what: str) -> str | None:
+    """A line that few reports have: its module is imported for these alone."""
+    if what == "assumed" and report.totals.assumed:
+        from npuc.compiler.report.text.summary.assumed import assumed_text
+
+        return assumed_text(report)
+    if what == "recompute" and any(RecomputeFacts.found_in(row) for row in report.ops):
+        from npuc.compiler.report.text.summary.recomputed import again_text
+
+        return again_text(report)
+    if what == "sparse" and any(SparseFacts.found_in(row) for row in report.ops):
+        from npuc.compiler.report.text.summary.sparse import sparse_text
+
+        return sparse_text(report)
+    return None
