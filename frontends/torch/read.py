@@ -19,10 +19,10 @@ from npuc.frontends.script.opaque.calls import OpaqueOperators
 from npuc.frontends.script.script import Script
 from npuc.frontends.script.training import Wanted, complete
 from npuc.frontends.torch.archive import ArchiveBytes
+from npuc.frontends.torch.graphs.translation import Translation
 from npuc.frontends.torch.load import load
 from npuc.frontends.torch.program import ExportedProgram
 from npuc.frontends.torch.sizes import FreeSizes, Sizes, assumptions, check_assumed
-from npuc.frontends.torch.graphs.translation import Translation
 from npuc.frontends.torch.translate import translate
 
 if TYPE_CHECKING:

@@ -82,6 +82,8 @@ class OpaqueOperators:
 
     def remarks(self) -> Iterator[str]:
         """What is to be said of the operators of the graph, and of entries that nothing needs."""
+        if not self._nodes:
+            yield "--opaque has no effect: each operator of the model has a meaning"
         for operator, nodes in self._nodes.items():
             listed = ", ".join(map(str, [*nodes][:MOST_SAID])) + (", …" if len(nodes) > MOST_SAID else "")
             where = f"{operator} (node{'s' * (len(nodes) > 1)} {listed})"

@@ -69,6 +69,7 @@ FILES = {
         "samples_per_epoch = 40\n[[programs]]\nname = 'low'\nprecision = 'bf16'\n"
         "[[phases]]\nepochs = 3\nprogram = 'low'\n"
     ),
+    "costs.toml": "[ops.'acme.fuse']\nmacs = 1000\n",
     "words.dsl": TABLES,
     "net.dsl": NETWORK,
     "forward.dsl": NETWORK.replace("  optimizer sgd(lr=0.1, momentum=0.9)\n", ""),

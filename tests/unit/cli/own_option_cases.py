@@ -256,8 +256,13 @@ ON_GRAPHS = {
     "--optimizer": "--optimizer adam",
     "--freeze": "--freeze *.weight",
     "--result": "--result none",
+    "--opaque": "--opaque",
+    "--opaque-costs": "--opaque-costs costs.toml",
 }
-"""The options that make a training step of a graph; that of results refuses a name that the graph has not."""
+"""
+The options that make a training step of a graph; that of results refuses a name that the graph has not.
+Those of operators without a meaning say that there is none.
+"""
 OF_GRAPHS = {
     "compile": f"compile {GRAPH} --json r.json",
     "explain": f"explain {GRAPH} tied",
@@ -278,7 +283,7 @@ OWN["import -D"] = Case("-D x.0=8")
 OWN["import --output"] = Case("-o r.dsl")
 OWN["explain --loss"] = Case("--loss mse", command=f"explain {GRAPH} mse")
 CASES_OF_GRAPHS = {
-    f"{verb} {option}": Case(given, command=command)
+    f"{verb} {option}": Case(given, "--opaque" * (option == "--opaque-costs"), command)
     for verb, command in OF_GRAPHS.items()
     for option, given in ON_GRAPHS.items()
     if f"{verb} {option}" not in OWN
