@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from decimal import Decimal
+from math import inf
 from typing import NoReturn, cast
 
 from npuc.compiler.core.errors import Location, UsageError, did_you_mean
@@ -30,6 +32,7 @@ ANY = "..."
 UNNAMED = "_"
 MAX_TENSORS = 256
 MAX_AXES = 64
+_NO_NUMBERS = (inf, -inf)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -127,10 +130,10 @@ def _refusal(wrong: Callable[[str, str], NoReturn], key: str) -> Callable[[str],
 
 def _formula(operator: str, key: str, value: object, source: Text) -> Formula:
     """The formula that a value is: a text, or a number."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or value in _NO_NUMBERS or value != value:
         raise source.error(f"{key}: found {show(value)}, expected a formula or a number", operator, key)
     try:
-        return parse_formula(value if isinstance(value, str) else repr(value))
+        return parse_formula(value if isinstance(value, str) else format(Decimal(repr(value)), "f"))
     except FormulaError as error:
         inside = error.at if isinstance(value, str) else 0
         raise source.error(f"{key}: {error.message}", operator, key, inside, error.hint) from None

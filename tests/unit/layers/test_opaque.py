@@ -1,0 +1,148 @@
+"""Operations that are known by their cost alone: priced by every backend, said to be assumed, and never run."""
+
+from __future__ import annotations
+
+import pytest
+
+from npuc.compiler import compile_source, run_source
+from npuc.compiler.core.errors import NpucError, SourceError
+from npuc.compiler.driver.check import check_program
+from npuc.compiler.report import OpRow, Report, report_from_json
+from npuc.frontends.source import text_source
+
+NET = """
+network net(batch=8) {
+  input x: f32[batch, 16]
+  labels y: i32[batch]
+  w = param([16, 4])
+  h = linear(x, 16)
+  z = opaque("acme.fuse", [h, w], [[batch, 4]], macs=batch*64, vector=batch*4, batch=[0, -1, 0]ARGS)
+  loss cross_entropy(z, y)
+  optimizer sgd(lr=0.1)
+}
+"""
+TEXT = NET.replace("ARGS", "")
+BACKENDS = ("cycle", "roofline", "maestro")
+
+
+def rows_of(report: Report) -> list[OpRow]:
+    return [row for row in report.ops if row.assumed is True]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_backend_prices_it_and_says_that_it_is_assumed(backend: str) -> None:
+    report = compile_source(TEXT, backend=backend)
+    own = rows_of(report)
+    assert [(row.name, row.phase, row.macs, row.vector_ops) for row in own] == [
+        ("z", "forward", 512, 32),
+        ("z", "dxdw", 1024, 64),
+    ]
+    assert all(row.seconds and row.native["operator"] == "acme.fuse" for row in own)
+    assumed, totals = report.totals.assumed, report.totals
+    assert assumed
+    assert assumed.macs == 1536 / (totals.macs or 0)
+    assert assumed.seconds == pytest.approx(sum(row.seconds or 0 for row in own) / (totals.seconds or 0))
+    assert report_from_json(report.to_json()) == report
+    assert '"assumed": true' in report.to_json()
+    assert (
+        '"assumed"'
+        not in compile_source(
+            TEXT.replace('opaque("acme.fuse", [h, w], [[batch, 4]],', "matmul(h, w) #"), backend=backend
+        ).to_json()
+    )
+
+
+def test_its_cycles_are_those_of_a_full_array_or_of_the_channel() -> None:
+    fast = {"array.rows": 4, "array.cols": 4, "array.cores": 1, "vector.lanes": 1, "dram.gb_per_s": 1e5}
+    row = rows_of(compile_source(TEXT, backend="cycle", hardware="igo-small", overrides=fast))[0]
+    assert row.compute_cycles == 512 // 16 + 32
+    assert row.cycles == row.compute_cycles
+    assert row.utilization == 512 / (16 * 64)
+    slow = {**fast, "dram.gb_per_s": 0.001}
+    bound = rows_of(compile_source(TEXT, backend="cycle", hardware="igo-small", overrides=slow))[0]
+    assert bound.limit == "dram"
+    assert bound.compute_cycles == row.compute_cycles
+    width = 2
+    assert bound.dram_read_bytes == width * (8 * 16 + 16 * 4)
+    assert bound.dram_write_bytes == width * 8 * 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "macs", "vector"),
+    [
+        ("", 1024, 64),
+        (", backward_macs=5", 5, 64),
+        (", backward_vector=7", 1024, 7),
+        (", backward_macs=0, backward_vector=0", 0, 0),
+    ],
+)
+def test_its_backward_costs_what_is_stated(arguments: str, macs: int, vector: int) -> None:
+    for backend in BACKENDS:
+        report = compile_source(NET.replace("ARGS", arguments), backend=backend)
+        backward = [row for row in rows_of(report) if row.phase != "forward"]
+        assert [(row.macs, row.vector_ops) for row in backward] == [(macs, vector)], backend
+
+
+def test_gradients_of_data_or_parameters_alone_cost_all_of_it() -> None:
+    data = TEXT.replace("w = param([16, 4])", "w = frozen param([16, 4])")
+    assert [(row.phase, row.macs) for row in rows_of(compile_source(data))] == [("forward", 512), ("dx", 1024)]
+    weights = TEXT.replace("[h, w]", "[x, w]")
+    assert [(row.phase, row.macs) for row in rows_of(compile_source(weights))] == [("forward", 512), ("dw", 1024)]
+
+
+def test_without_work_it_has_an_operation_an_element_of_its_largest_tensor() -> None:
+    text = TEXT.replace("macs=batch*64, vector=batch*4, ", "")
+    assert [(row.macs, row.vector_ops) for row in rows_of(compile_source(text))] == [(0, 128), (0, 256)]
+
+
+@pytest.mark.parametrize("backend", ["cycle", "roofline"])
+def test_devices_split_its_batch_or_repeat_it(backend: str) -> None:
+    shared = rows_of(compile_source(TEXT, backend=backend, devices=4, parallel="dp", opt_level=0))
+    assert [row.macs for row in shared] == [128, 256]
+    whole = rows_of(compile_source(TEXT.replace(", batch=[0, -1, 0]", ""), backend=backend, devices=4, parallel="dp"))
+    assert [row.macs for row in whole] == [512, 1024]
+
+
+@pytest.mark.parametrize("options", [{"precision": "bf16"}, {"precision": "mixed"}, {"recompute": "full"}])
+def test_it_goes_through_passes(options: dict[str, str]) -> None:
+    report = compile_source(TEXT, backend="cycle", **options)  # type: ignore[arg-type]
+    assert sum(row.macs or 0 for row in rows_of(report)) >= 1536
+
+
+def test_lowered_as_well_as_forward_the_roofline_prices_it() -> None:
+    rows = rows_of(compile_source(TEXT, backend="roofline", pipeline="autodiff,lower-to-npu"))
+    assert [row.macs for row in rows] == [512, 1024]
+
+
+def test_a_run_and_a_check_refuse_it_before_anything_is_computed() -> None:
+    two = TEXT.replace("loss cross", 'u = opaque("acme.other", [z], [[batch, 4]])\n  loss cross').replace(
+        "_entropy(z", "_entropy(u"
+    )
+    for refuse in (run_source, lambda text: check_program(text_source(text, "dsl", "net.dsl"), {})):
+        with pytest.raises(SourceError, match=r"only the cost of 'acme.fuse', 'acme.other' is known") as caught:
+            refuse(two)
+        assert caught.value.location is not None
+
+
+def test_units_of_several_kinds_have_no_place_for_its_macs() -> None:
+    with pytest.raises(NpucError, match=r"the unit that has the MACs of 'acme.fuse' is not known"):
+        compile_source(TEXT, backend="hetero", hardware="aespa")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ('opaque("f", [x], [])', "found an empty list, expected a shape for each result"),
+        ('opaque("f", [x], [[2, 0]])', "found a size below 1"),
+        ('opaque("f", [x], [[2]], ["f32", "f32"])', "found 2 types, expected one for each of 1 shapes"),
+        ('opaque("f", [x], [[2]], ["f31"])', "found 'f31', expected one of f32"),
+        ('opaque("f", [x], [2])', "shapes"),
+        ('opaque("", [x], [[2]])', "operator is '', expected a name"),
+        ('opaque("f", [x], [[2]], macs=0-1)', "macs is -1, expected 0 to"),
+        ('opaque("f", [x], [[2]], batch=[0])', r"batch is \[0\], expected an axis for each"),
+    ],
+)
+def test_wrong_arguments_are_refused(call: str, message: str) -> None:
+    text = f"network n() {{ input x: f32[2, 3]\n z = {call}\n output z }}"
+    with pytest.raises(SourceError, match=message):
+        compile_source(text, inference=True)
