@@ -115,7 +115,7 @@ PROPERTIES: Mapping[str, str] = {
     "vector train.opaque*": "the elementary operations that it takes",
     "grad_macs train.opaque": "the multiply-accumulates of its derivative",
     "grad_vector train.opaque": "the elementary operations of its derivative",
-    "batch train.opaque*": "for each operand, then each result, the axis along which it is split, or -1; none: as a whole",
+    "batch train.opaque*": "for each operand, then each result, the axis that may be split, or -1; none: as a whole",
     "independent train.prune": "whether each is kept by chance for itself, not exactly so many",
     "seed train.prune": "a number that chance begins with",
     "across train.prune": "another axis along which the mask is N:M",
