@@ -133,10 +133,9 @@ def test_another_batch_has_shapes_by_the_entry_alone(tmp_path: Path, costs: str)
     file = tmp_path / "fixed.onnx"
     infos = [value("f", [3, 2, 4])]
     file.write_bytes(model(graph_of(nodes, [value("x", [3, 2, 8])], [value("y", [3, 2, 4])], infos)))
-    batch = {"defines": {"batch": 6}, "inference": True, "opaque": True}
     with pytest.raises(SourceError, match="has its shapes for the batch of the export alone"):
-        compile_file(file, **batch)  # type: ignore[arg-type]
-    report = compile_file(file, opaque_costs=costs, **batch)  # type: ignore[arg-type]
+        compile_file(file, defines={"batch": 6}, inference=True, opaque=True)
+    report = compile_file(file, defines={"batch": 6}, inference=True, opaque=True, opaque_costs=costs)
     assert [row.macs for row in rows_of(report)] == [384]
 
 
