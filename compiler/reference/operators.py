@@ -15,6 +15,13 @@ FORMS: Mapping[str, str] = {
     FOLDED: "nothing is computed in a step: a copy, a check, or a value that is known when the file is read",
     REFUSED: "not read; the reason",
 }
+FORMULA, TENSORS, NO = "formula", "tensors", "no"
+OPAQUE: Mapping[str, str] = {
+    FORMULA: "priced by a formula that ships with npuc, or one of your own",
+    TENSORS: "priced by a formula of your own, else as an operation an element of its largest tensor",
+    NO: "not priced, either: it has no tensor of a type that the language knows, or none at all",
+}
+"""What `--opaque` makes of operators that are refused."""
 _BESIDE = frozenset({"cast", "reshape", "squeeze", "unsqueeze", "expand"})
 """What does not count beside another function."""
 
@@ -24,7 +31,8 @@ class OperatorPage:
     """
     An operator of a format, what becomes of it, and the functions that it becomes, or the reason of a refusal.
 
-    `others` are the functions that it becomes with other arguments, where it is one of its own as a rule.
+    `others` are the functions that it becomes with other arguments, where it is one of its own as a rule. `opaque` is
+    what `--opaque` makes of one that is refused, one of `OPAQUE`.
     """
 
     name: str
@@ -33,6 +41,7 @@ class OperatorPage:
     functions: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     reason: str = ""
+    opaque: str = ""
 
     @property
     def told(self) -> str:
@@ -48,14 +57,14 @@ def operator_pages() -> list[OperatorPage]:
 
 def _onnx() -> Iterator[OperatorPage]:
     from npuc.frontends.onnx.operators import meanings
-    from npuc.frontends.onnx.operators.refused import REASONS
+    from npuc.frontends.onnx.operators.refused import QUANTISED, REASONS, TEXT
     from npuc.frontends.onnx.walk import EVALUATED
 
     known = meanings()
     read = [_page(name, "onnx", written_functions(meaning)) for name, meaning in known.items()]
     folded = [OperatorPage(name, "onnx", FOLDED) for name in EVALUATED if name not in known]
     refused = [
-        OperatorPage(name, "onnx", REFUSED, reason=reason)
+        OperatorPage(name, "onnx", REFUSED, reason=reason, opaque=_opaque(name, none=reason in (QUANTISED, TEXT)))
         for name, reason in REASONS.items()
         if name not in known and name not in EVALUATED
     ]
@@ -65,12 +74,22 @@ def _onnx() -> Iterator[OperatorPage]:
 def _torch() -> Iterator[OperatorPage]:
     from npuc.frontends.torch.graphs.control import CONTROL
     from npuc.frontends.torch.operators import meanings
-    from npuc.frontends.torch.operators.refused import REASONS
+    from npuc.frontends.torch.refused import COMPLEX, QUANTISED, REASONS, SPARSE, STEERS
 
     read = [_page(name, "pt2", written_functions(meaning)) for name, meaning in meanings().items()]
-    refused = [OperatorPage(name, "pt2", REFUSED, reason=reason) for name, reason in REASONS.items()]
+    none = (COMPLEX, QUANTISED, SPARSE, STEERS)
+    refused = [
+        OperatorPage(name, "pt2", REFUSED, reason=reason, opaque=_opaque(name, none=reason in none))
+        for name, reason in REASONS.items()
+    ]
     blocks = [OperatorPage(name, "pt2", FOLDED) for name in CONTROL]
     yield from sorted([*read, *blocks, *refused], key=lambda page: page.name)
+
+
+def _opaque(name: str, *, none: bool) -> str:
+    from npuc.frontends.script.opaque.file import known_entries
+
+    return FORMULA if name in known_entries() else NO if none else TENSORS
 
 
 def _page(name: str, format: str, functions: list[str]) -> OperatorPage:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from npuc.compiler.driver.passes import available_passes
 from npuc.compiler.reference.markdown import operation_markdown, pass_markdown
 from npuc.compiler.reference.operations import operation_page, own_operations
-from npuc.compiler.reference.operators import FORMS, OperatorPage, operator_pages
+from npuc.compiler.reference.operators import FORMS, OPAQUE, OperatorPage, operator_pages
 from npuc.compiler.reference.passes import MACHINE, NETWORK, example_of, pass_named, pass_page
 from npuc.compiler.transforms import get_all_passes
 from npuc.dialects import get_all_dialects
@@ -85,13 +85,15 @@ def operator_lines() -> Iterator[str]:
     """The page of operators, line by line."""
     yield from OPERATORS.splitlines()
     yield from (f"- {form}: {meaning}" for form, meaning in FORMS.items())
+    yield from ("", "What is refused may be [priced](importing.md#operators-without-a-meaning) by `--opaque`:", "")
+    yield from (f"- {word}: {meaning}" for word, meaning in OPAQUE.items())
     pages = operator_pages()
     for format, (title, note) in FORMATS.items():
         own = [page for page in pages if page.format == format]
         counts = ", ".join(f"{sum(page.form == form for page in own)} {form}" for form in FORMS)
         yield from ("", f"## {title}", "", f"{note} {counts}.", "")
-        yield from ("| operator | form | functions of the language, or the reason |", "|---|---|---|")
-        yield from (f"| `{page.name}` | {page.form} | {_shown(page)} |" for page in own)
+        yield from ("| operator | form | functions of the language, or the reason | `--opaque` |", "|---|---|---|---|")
+        yield from (f"| `{page.name}` | {page.form} | {_shown(page)} | {page.opaque} |" for page in own)
 
 
 def _shown(page: OperatorPage) -> str:

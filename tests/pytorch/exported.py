@@ -141,6 +141,73 @@ CASES: dict[str, tuple[Callable[[], nn.Module], Callable[[], Any], str]] = {
 """The models by name: how they are made, an example, and the loss of their output."""
 
 
+@torch.library.custom_op("acme::fuse", mutates_args=())
+def _fuse(q: torch.Tensor, k: torch.Tensor, heads: int) -> torch.Tensor:
+    return q + k.sum() * heads
+
+
+@_fuse.register_fake
+def _(q: torch.Tensor, k: torch.Tensor, heads: int) -> torch.Tensor:
+    return torch.empty_like(q)
+
+
+@torch.library.custom_op("acme::two", mutates_args=())
+def _two(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return x + 0, x + 1
+
+
+@_two.register_fake
+def _(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.empty_like(x), torch.empty_like(x)
+
+
+class Custom(nn.Module):
+    """Operators that only their maker knows, between layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.q, self.k, self.o = nn.Linear(16, 16), nn.Linear(16, 16), nn.Linear(16, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        one, other = torch.ops.acme.two(torch.ops.acme.fuse(self.q(x), self.k(x), 2))
+        return self.o(one * other)
+
+
+class Kernels(nn.Module):
+    """Each kernel of attention after the other, as exports for a device have them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.q, self.o = nn.Linear(16, 16), nn.Linear(16, 4)
+
+    def forward(self, x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        own, (b, n, _) = torch.ops.aten, x.shape
+        q = self.q(x).reshape(b, n, 4, 4).transpose(1, 2)
+        flash = own._scaled_dot_product_flash_attention(q, q, q, 0.0, True)[0]
+        cudnn = own._scaled_dot_product_cudnn_attention(flash, q, q, bias, False)[0]
+        efficient = own._scaled_dot_product_efficient_attention(cudnn, q, q, bias, False, 0.0, True, scale=0.5)[0]
+        on_cpu = own._scaled_dot_product_flash_attention_for_cpu(efficient, q, q)[0]
+        return self.o(on_cpu.transpose(1, 2).reshape(b, n, 16))
+
+
+def priced() -> dict[str, bytes]:
+    """Files that are priced, and computed by nobody here: of models on no device."""
+    with torch.device("meta"):
+        custom, x = Custom().eval(), torch.empty(2, 8, 16)
+        kernels, bias = Kernels().eval(), torch.empty(2, 4, 8, 8)
+    free = ({0: torch.export.Dim("rows", min=2, max=64)},)
+    programs = {
+        "custom": torch.export.export(custom, (x,), dynamic_shapes=free),
+        "kernels": torch.export.export(kernels, (x, bias)),
+    }
+    found: dict[str, bytes] = {}
+    for name, program in programs.items():
+        file = io.BytesIO()
+        torch.export.save(program, file)
+        found[name] = packed(file.getvalue())
+    return found
+
+
 def packed(data: bytes) -> bytes:
     """An archive without example inputs, deflated."""
     out = io.BytesIO()
@@ -179,6 +246,8 @@ def main() -> None:
         data, arrays = exported(name)
         (DATA / f"{name}.pt2").write_bytes(data)
         np.savez_compressed(DATA / f"{name}.npz", **arrays)
+    for name, data in priced().items():
+        (DATA / f"{name}.pt2").write_bytes(data)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from npuc.compiler.transforms.decompose.tracing.dispatch import NUMPY
 from npuc.compiler.transforms.decompose.tracing.recorder import Recorder, Untraceable, is_real
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.opaque import OpaqueBase
 
 
 @frozen
@@ -47,6 +48,8 @@ def _results(recorder: Recorder, op: TrainOp) -> list[SSAValue]:
     if get_layer(op).kind is Kind.MATRIX:
         (result,) = op.results
         return [contraction(recorder, op, op.operands, tensor_type(result).element_type)]
+    if isinstance(op, OpaqueBase):
+        raise Untraceable("only its cost is known")
     arrays = [_operand(recorder, value) for value in op.operands]
     meaning = FORMS.get(type(op), get_layer(op).evaluate)
     with np.errstate(all="ignore"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from npuc.compiler.core.errors import SourceError, SourceErrors
 from npuc.frontends.torch.graphs.control import CONTROL
 from npuc.frontends.torch.memory.effects import computes, functional
-from npuc.frontends.torch.operators.refused import reason_of
+from npuc.frontends.torch.refused import reason_of
 
 if TYPE_CHECKING:
     from npuc.frontends.torch.program import ExportedProgram, TorchGraph, TorchNode

@@ -74,3 +74,20 @@ def nms(c: Context, dets: Tensor, scores: Tensor, iou_threshold: float) -> Call:
     (size,) = c.result_shape()
     kept = c.let("non_max_suppression", boxes, given, size, iou=iou_threshold)
     return c.call("cast", c.let("reshape", c.let("slice", kept, 1, 2, 3), [size]), to="i64")
+
+
+@operator("torchvision.roi_align")
+def roi_align(
+    c: Context,
+    input: Tensor,
+    rois: Tensor,
+    spatial_scale: float,
+    pooled_height: int,
+    pooled_width: int,
+    sampling_ratio: int,
+    aligned: bool,
+) -> Call:
+    if sampling_ratio < 1:
+        raise Refused("found samples by the size of each region, expected sampling_ratio of at least 1")
+    named = {"scale": spatial_scale, "sampling_ratio": sampling_ratio, "aligned": aligned}
+    return c.call("roi_align", input, rois, [pooled_height, pooled_width], **named)

@@ -5,12 +5,13 @@ import json
 import pytest
 
 from npuc.compiler.cli import main
-from npuc.compiler.reference.operators import COMPOSED, DIRECT, FOLDED, REFUSED, operator_pages
+from npuc.compiler.reference.operators import COMPOSED, DIRECT, FOLDED, FORMULA, OPAQUE, REFUSED, operator_pages
 from npuc.compiler.reference.written_calls import known_functions
 from npuc.frontends.onnx.operators import meanings as onnx_meanings
+from npuc.frontends.script.opaque.file import known_entries
 from npuc.frontends.torch.graphs.control import CONTROL
 from npuc.frontends.torch.operators import meaning_of, meanings
-from npuc.frontends.torch.operators.refused import reason_of
+from npuc.frontends.torch.refused import reason_of
 
 PAGES = {(page.format, page.name): page for page in operator_pages()}
 NOTHING_WRITTEN = {
@@ -32,6 +33,12 @@ def test_functions_are_those_of_the_language() -> None:
         assert {*page.functions, *page.others} <= known_functions()
         assert bool(page.functions) == (page.form in (DIRECT, COMPOSED)), page
         assert bool(page.reason) == (page.form == REFUSED), page
+        assert (page.opaque in OPAQUE) == (page.form == REFUSED), page
+
+
+def test_shipped_formulas_are_of_operators_that_are_refused() -> None:
+    refused = {page.name for page in PAGES.values() if page.opaque == FORMULA}
+    assert refused == set(known_entries())
 
 
 def test_operators_that_write_nothing_are_known() -> None:

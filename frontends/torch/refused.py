@@ -42,7 +42,12 @@ REASONS: Mapping[str, str] = {
             *("aten.special_*", "aten.digamma", "aten.lgamma", "aten.mvlgamma", "aten.polygamma", "aten.i0"),
             *("aten.igamma*", "aten.erfinv", "aten.gcd", "aten.lcm", "aten.nextafter", "aten.frexp", "aten.ldexp*"),
             *("aten.mode", "aten.nanmedian", "aten.nanquantile*", "aten.quantile.default", "aten.gradient"),
-            "torchvision.deform_conv2d",
+            *(
+                "torchvision.deform_conv2d",
+                "torchvision.ps_roi_align",
+                "torchvision.roi_pool",
+                "torchvision.ps_roi_pool",
+            ),
         ),
         SPECIAL,
     ),
