@@ -1,4 +1,4 @@
-"""`npuc import`: the network of a PyTorch, ONNX or darknet file as text."""
+"""`npuc import`: the network of a PyTorch, ONNX, Keras or darknet file as text."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    program: Annotated[Program, Takes(without=("only",), help={"source": "A .pt2, .onnx or .cfg file."})],
+    program: Annotated[Program, Takes(without=("only",), help={"source": "A .pt2, .onnx, .json or .cfg file."})],
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE|-", help="Where the text goes; - is standard output.")
     ] = "-",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the network of a PyTorch, ONNX or darknet file in the network language, modules as blocks."""
+    """Write the network of a PyTorch, ONNX, Keras or darknet file in the network language, modules as blocks."""
     with Verb(debug):
         from npuc.compiler.core.options import Options
         from npuc.compiler.driver.import_text import ImportKeywords, import_program

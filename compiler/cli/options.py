@@ -40,7 +40,7 @@ class Program(Group):
     source: Annotated[
         str,
         typer.Argument(
-            help="A .dsl, .mlir, .pt2, .onnx, .cfg, .csv or .m file, samples:NAME, or - (a .dsl on standard input)."
+            help="A .dsl, .mlir, .pt2, .onnx, .json, .cfg, .csv or .m file, samples:NAME, or - (.dsl on standard input)."
         ),
     ]
     define: Defines = None

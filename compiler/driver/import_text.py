@@ -37,7 +37,9 @@ class ImportKeywords(TypedDict, total=False):
 
 def import_file(path: SourceLike, **keywords: Unpack[ImportKeywords]) -> str:
     """
-    The network of a `.pt2`, `.onnx` or `.cfg` file in the network language: modules as blocks, repeated ones as loops.
+    The network of a `.pt2`, `.onnx`, `.json` or `.cfg` file in the network language.
+
+    Modules become blocks, repeated ones loops.
 
     The text compiles to the program that the file is, with the same layers and parameters; it holds no values of them.
     Raises `UsageError` for a source that is no graph of another tool and for wrong keywords, else as its reader does.
@@ -52,7 +54,7 @@ def import_program(source: Source, options: Options) -> str:
 
     frontend = source.frontend
     if not frontend.lacks_step:
-        hint = "import takes graphs of other tools: .pt2, .onnx and .cfg files"
+        hint = "import takes graphs of other tools: .pt2, .onnx, .json and .cfg files"
         raise UsageError(f"cannot import '{source.shown}': {frontend.title} is npuc's own", hint=hint)
     program = frontend.read(source, request_for(source, options))
     for warning in program.warnings:

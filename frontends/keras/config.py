@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 MOST = 2**31 - 1
 # what says how values begin or are kept in bounds, and what has been read elsewhere
 _PASSIVE = frozenset(
-    "name trainable dtype batch_input_shape seed unroll time_major implementation unit_forget_bias zero_output_for_mask "
-    "noise_shape supports_masking lora_rank lora_alpha quantization_config ragged sparse input_length input_dim "
-    "synchronized renorm renorm_clipping renorm_momentum fused virtual_batch_size build_input_shape layers autocast "
-    "input_layers output_layers weights build_config activity_regularizer use_cudnn flash_attention".split()
+    (
+        "name trainable dtype batch_input_shape seed unroll time_major implementation unit_forget_bias "
+        "zero_output_for_mask noise_shape supports_masking lora_rank lora_alpha quantization_config ragged sparse "
+        "input_length input_dim synchronized renorm renorm_clipping renorm_momentum fused virtual_batch_size "
+        "build_input_shape layers autocast input_layers output_layers weights build_config activity_regularizer "
+        "use_cudnn flash_attention"
+    ).split()
 )
 _SUFFIXES = ("_initializer", "_constraint", "_regularizer")
 

@@ -68,4 +68,14 @@ def _version(document: Mapping[str, object]) -> int:
 
 
 def _kind(value: object) -> str:
-    return {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}.get(type(value), "a number")
+    match value:
+        case None:
+            return "null"
+        case list():
+            return "a list"
+        case str():
+            return "a text"
+        case bool():
+            return "a truth value"
+        case _:
+            return "a number"

@@ -71,8 +71,9 @@ class KerasLayer(CallWriter):
 
     def inner(self, spec: KerasSpec, path: str, *args: object) -> KerasLayer:
         """What a layer inside of this one is written with."""
+        none: dict[str, object] = {}
         made = KerasLayer(
-            *(self.script, spec, path, args, {}, self.weights),
+            *(self.script, spec, path, args, none, self.weights),
             shared=self.shared,
             trainable=self.trainable,
             version=self.version,
@@ -86,9 +87,9 @@ class KerasLayer(CallWriter):
     @property
     def x(self) -> KerasValue:
         """The only tensor of the call."""
-        found = self.args[0] if self.args else next(iter(self.kwargs.values()), None)
-        if isinstance(found, list) and len(cast("list[object]", found)) == 1:
-            found = cast("list[object]", found)[0]
+        given = self.args[0] if self.args else next(iter(self.kwargs.values()), None)
+        listed = cast("list[object]", given) if isinstance(given, list) else [given]
+        found = listed[0] if len(listed) == 1 else None
         if not isinstance(found, KerasValue):
             raise Refused("found another number of tensors, expected one")
         return found
@@ -168,8 +169,12 @@ class KerasLayer(CallWriter):
 
     # calls
 
-    def main(self, function: str, *arguments: Operand, part: str = "", **named: Operand) -> Name:
-        """The call that makes the layer's weights, or those of a part of it: its layer has the layer's name."""
+    def main(self, function: str, *arguments: Operand, **named: Operand) -> Name:
+        """The call that makes the layer's weights: its layer has the layer's name."""
+        return self.main_part("", function, *arguments, **named)
+
+    def main_part(self, part: str, function: str, *arguments: Operand, **named: Operand) -> Name:
+        """The call that makes the weights of a part of the layer."""
         self._frozen = not self.trainable
         call = self.call(function, *arguments, **named)
         return self.script.assign(f"{self.layer}.{part}" if part else self.layer, call)

@@ -7,8 +7,9 @@ Keras 3 writes arguments with objects `__keras_tensor__` for tensors.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, cast
 
 from npuc.compiler.core.errors import Location, SourceError
@@ -74,6 +75,16 @@ class KerasModel:
     compiled: Mapping[str, Json] = field(default_factory=dict[str, "Json"])
 
 
+def fields(value: object) -> Mapping[str, Json]:
+    """The fields of an object of JSON; none of another value."""
+    return cast("Mapping[str, Json]", value) if isinstance(value, Mapping) else {}
+
+
+def items(value: object) -> list[Json] | None:
+    """The elements of a list of JSON; None for another value."""
+    return cast("list[Json]", value) if isinstance(value, list) else None
+
+
 def _tensors(values: Sequence[object]) -> Iterator[TensorRef]:
     for value in values:
         if isinstance(value, TensorRef):
@@ -111,16 +122,17 @@ class ModelReader:
         self.depth -= 1
         compiled = document.get("compile_config")
         if isinstance(compiled, Mapping) and compiled:
-            found = KerasModel(**{**found.__dict__, "compiled": compiled})
+            found = replace(found, compiled=compiled)
         return found
 
     # the two kinds of models
 
     def _functional(self, config: object) -> KerasModel:
-        if not isinstance(config, Mapping) or not isinstance(config.get("layers"), list):
+        known = fields(config)
+        listed = items(known.get("layers"))
+        if listed is None:
             raise self.error("found a model without layers, expected config.layers")
-        known = cast("Mapping[str, Json]", config)
-        layers = [self.layer(one) for one in cast("list[object]", known["layers"])]
+        layers = [self.layer(one) for one in listed]
         self._check(layers)
         name = self._model_name(known)
         ends = [tuple(self._ends(known.get(key), f"{key} of '{name}'")) for key in ("input_layers", "output_layers")]
@@ -129,12 +141,11 @@ class ModelReader:
 
     def _sequential(self, config: object) -> KerasModel:
         """A chain of layers; without an input it gets one of the shape that the file tells."""
-        listed = config if isinstance(config, list) else None
-        known = cast("Mapping[str, Json]", config) if isinstance(config, Mapping) else {}
-        listed = known.get("layers") if listed is None else listed
-        if not isinstance(listed, list) or not listed:
+        known = fields(config)
+        listed = items(config) or items(known.get("layers"))
+        if not listed:
             raise self.error("found a sequential model without layers, expected config.layers")
-        layers = [self.layer(one) for one in cast("list[object]", listed)]
+        layers = [self.layer(one) for one in listed]
         if not layers[0].is_input:
             shape = layers[0].config.get("batch_input_shape", known.get("build_input_shape"))
             own: Mapping[str, Json] = {"batch_shape": shape, "dtype": layers[0].config.get("dtype")}
@@ -143,9 +154,9 @@ class ModelReader:
             layers.insert(0, KerasSpec(name, "InputLayer", own, (), layers[0].number))
         self._check(layers)
         chained = [layers[0]]
-        for before, layer in zip(layers, layers[1:], strict=False):
+        for before, layer in itertools.pairwise(layers):
             call = KerasCall((TensorRef(before.name, 0, 0),), {})
-            chained.append(KerasSpec(**{**layer.__dict__, "calls": (call,)}))
+            chained.append(replace(layer, calls=(call,)))
         first, last = (TensorRef(chained[at].name, 0, 0) for at in (0, -1))
         trainable = known.get("trainable") is not False
         name = self._model_name(known)
@@ -170,15 +181,13 @@ class ModelReader:
         number = self.count
         if number > MAX_LAYERS:
             raise self.error(f"found more than {MAX_LAYERS:,} layers, expected at most as many")
-        known = cast("Mapping[str, Json]", document) if isinstance(document, Mapping) else {}
-        kind, config = known.get("class_name"), known.get("config")
+        known = fields(document)
+        kind, config = known.get("class_name"), fields(known.get("config"))
         if not isinstance(kind, str):
             raise self.error("found a layer without class_name and config", number)
         model = None
         if kind in MODELS:
             model = self.model(cast("Mapping[str, object]", {"config": None, **known}))
-        if not isinstance(config, Mapping):
-            config = {}
         name = known.get("name") or config.get("name") or f"{kind.lower()}_{number}"
         if not isinstance(name, str):
             raise self.error("found a name of a layer that is no text", number)

@@ -57,7 +57,7 @@ def check_known(model: KerasModel) -> None:
             first = first or layer.number
     if not unknown:
         return
-    said = []
+    said: list[str] = []
     for kind, paths in unknown.items():
         more = f" and {len(paths) - _FIRST} more" if len(paths) > _FIRST else ""
         reason = f", {REASONS[kind]}" if kind in REASONS else ""
@@ -86,7 +86,7 @@ def _inside(model: KerasModel, layer: KerasSpec, path: str, depth: int) -> Itera
         document = layer.config.get(name)
         if isinstance(document, Mapping):
             spec = ModelReader(model.filename, model.version).layer(cast("Mapping[str, object]", document))
-            inner = KerasSpec(**{**spec.__dict__, "number": layer.number})
+            inner = replace(spec, number=layer.number)
             own = f"{path}.{plain(inner.name)}"
             yield own, inner
             if inner.model is not None:

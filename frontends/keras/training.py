@@ -141,5 +141,6 @@ def _optimizer(model: KerasModel) -> str | None:
     }
     extra = {"nesterov": "true"} if config.get("nesterov") is True and name == "sgd" else {}
     extra |= {"amsgrad": "true"} if config.get("amsgrad") is True and name in ("adam", "adamw") else {}
-    said = {**{k: repr(v) for k, v in {**defaults, **given}.items()}, **extra}
+    whole = {**defaults, **given}
+    said = {**{own: repr(whole[own]) for own in options.values() if own in whole}, **extra}
     return f"{function}({', '.join(f'{k}={v}' for k, v in said.items())})"

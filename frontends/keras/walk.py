@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from typing import cast
 
@@ -224,7 +225,7 @@ def inner_spec(c: KerasLayer, document: object) -> KerasSpec:
     if not isinstance(document, Mapping):
         raise Refused("layer: found no layer, expected one")
     spec = ModelReader("", c.version).layer(cast("Mapping[str, object]", document))
-    return KerasSpec(**{**spec.__dict__, "number": c.spec.number})
+    return replace(spec, number=c.spec.number)
 
 
 def dtype_of(said: object) -> str | None:

@@ -30,7 +30,7 @@ SHOWN = (
 """Options of the tool itself that its help shows without `--all`."""
 
 
-SOURCE = "A .dsl, .mlir, .pt2, .onnx, .cfg, .csv or .m file, samples:NAME, or - for a .dsl; without, IR."
+SOURCE = "A .dsl, .mlir, .pt2, .onnx, .json, .cfg, .csv or .m file, samples:NAME, or - for a .dsl; without, IR."
 """What the tool reads."""
 
 

@@ -24,7 +24,7 @@ def activation(c: KerasLayer) -> KerasValue:
 
 @layer("ReLU")
 def relu(c: KerasLayer) -> KerasValue:
-    """x from the threshold to max_value, and below negative_slope (x - threshold)."""
+    """x above the threshold to max_value, and below negative_slope (x - threshold)."""
     x, most = c.x, c.options.maybe_number("max_value")
     slope = c.options.number("negative_slope", default=0.0)
     threshold = c.options.number("threshold", default=0.0)
@@ -36,7 +36,7 @@ def relu(c: KerasLayer) -> KerasValue:
         call = c.call("leaky_relu", x.name, negative_slope=slope)
     else:
         below = 0.0 if slope == 0 else c.let("mul", c.let("sub", x.name, threshold), slope)
-        call = c.call("where", c.let("greater_equal", x.name, threshold), x.name, below)
+        call = c.call("where", c.let("greater", x.name, threshold), x.name, below)
     if most is None:
         return _like(c, x, call)
     return _like(c, x, c.call("min", c.script.assign(f"{c.layer}.{call.function}", call), most))
@@ -79,7 +79,7 @@ def prelu(c: KerasLayer) -> KerasValue:
 @layer("Softmax")
 def softmax(c: KerasLayer) -> KerasValue:
     x, axis = c.x, c.options.get("axis")
-    if len(c.args) > 1 or "mask" in c.kwargs:
+    if len(c.args) > 1 or c.kwargs.get("mask") is not None:
         raise Refused("its mask has no counterpart")
     place = c.axis_of(-1 if axis is None else axis, x)
     made = c.done("softmax", x.name, axis=c.place(place, x))

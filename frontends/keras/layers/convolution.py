@@ -59,14 +59,15 @@ def _with_weights(
         raise Refused(f"groups: found {groups} for {channels} channels and {filters} filters, expected a divisor")
     if not c.shared:
         without = {} if bias else {"bias": False}
-        return c.main(function, x, filters, part=part, kernel=shown(kernel), **named, **without)
+        return c.main_part(part, function, x, filters, kernel=shown(kernel), **named, **without)
     head = f"{part}." if part else ""
     ends = (channels, filters // groups) if "transpose" in function else (filters, channels // groups)
     weight = c.weight(f"{head}weight", [*ends, *kernel])
     made = c.let(function, x, weight=weight, bias=False, **named)
     if not bias:
         return made
-    return c.let("add", made, c.weight(f"{head}bias", [filters, *[1] * len(kernel)]))
+    spread = c.let("reshape", c.weight(f"{head}bias", [filters]), [filters, *[1] * len(kernel)])
+    return c.let("add", made, spread)
 
 
 @layer("Conv1D", "Conv2D", "Conv3D", "Convolution1D", "Convolution2D", "Convolution3D")
@@ -107,7 +108,8 @@ def transposed(c: KerasLayer) -> KerasValue:
     The gradient of a convolution's input.
 
     An axis of n elements gets n stride of "same" and n stride + max(span - stride, 0) of "valid"; with output_padding
-    (n - 1) stride + span - 2 pad + output_padding, pad being half the kernel of "same" (Keras's `deconv_output_length`).
+    (n - 1) stride + span - 2 pad + output_padding, pad being half the kernel of "same" (`deconv_output_length`). Of
+    "same" the smaller half of what is too much is left out at the beginning, as in TensorFlow.
     """
     axes = 2 if c.spec.kind == "Deconvolution2D" else _axes(c)
     x, sizes = c.image(c.x, axes), c.shape(c.image(c.x, axes))[2:]
@@ -125,10 +127,9 @@ def transposed(c: KerasLayer) -> KerasValue:
         whole = (size - 1) * stride + span
         if spare is None:
             wanted = size * stride + (0 if is_same else max(span - stride, 0))
-            before = max(span - stride, 0) // 2 if is_same else 0
         else:
-            before = length // 2 if is_same else 0
-            wanted = whole - 2 * before + spare[axis]
+            wanted = whole - (2 * (length // 2) if is_same else 0) + spare[axis]
+        before = max(whole - wanted, 0) // 2 if is_same else 0
         if wanted < 1:
             raise Refused("its window leaves no element")
         crops.append((before, whole - before - wanted))

@@ -25,7 +25,7 @@ def dense(c: KerasLayer) -> KerasValue:
 def dense_product(c: KerasLayer, x: Name, units: int, *, bias: bool, part: str = "") -> Name:
     """x W + b over the last axis."""
     if not c.shared:
-        return c.main("linear", x, units, part=part, **({} if bias else {"bias": False}))
+        return c.main_part(part, "linear", x, units, **({} if bias else {"bias": False}))
     head = f"{part}." if part else ""
     made = c.let("linear", x, bias=False, weight=c.weight(f"{head}weight", [c.shape(x)[-1], units]))
     return c.let("add", made, c.weight(f"{head}bias", [units])) if bias else made
@@ -117,7 +117,7 @@ def _constant(c: KerasLayer, number: object, value: KerasValue) -> Name | float 
 
 @layer("Normalization")
 def normalization(c: KerasLayer) -> KerasValue:
-    """(x - mean) / sqrt(variance), with values of the file, or those that `adapt` finds: weights that are not trained."""
+    """(x - mean) / sqrt(variance), with values of the file or of `adapt`: weights that are not trained."""
     x = c.last(c.x)
     rank = len(c.shape(x))
     axes = c.options.get("axis")

@@ -8,6 +8,7 @@ from npuc.frontends.dsl.syntax import Name
 from npuc.frontends.keras.activations import activate
 from npuc.frontends.keras.layer import KerasLayer
 from npuc.frontends.keras.layers import Meaning, registry
+from npuc.frontends.keras.model import items
 from npuc.frontends.keras.values import KerasValue
 from npuc.frontends.script.weights import Refused
 
@@ -116,5 +117,5 @@ def reshape(c: KerasLayer) -> KerasValue:
 def transpose(c: KerasLayer) -> KerasValue:
     x, axes = KerasValue(c.last(c.x)), c.options.get("axes")
     rank = len(c.shape(x.name))
-    order = list(range(rank))[::-1] if axes is None else [c.axis_of(a, x) for a in axes if isinstance(axes, list)]
+    order = list(range(rank))[::-1] if axes is None else [c.axis_of(axis, x) for axis in items(axes) or ()]
     return KerasValue(c.done("transpose", x.name, order))

@@ -1,8 +1,8 @@
 """
 Recurrent layers: the language's own where it has them, else step by step.
 
-A cell has the weights of Keras, the sizes and number of them: `weight` [in, gates units], `recurrent` [units, gates units]
-and `bias`; of a GRU with the reset behind the product also `recurrent_bias`. Gates stand in the language's order.
+A cell has the weights of Keras, in size and number: `weight` [in, gates units], `recurrent` [units, gates units] and
+`bias`; of a GRU with the reset behind the product also `recurrent_bias`. Gates stand in the language's order.
 """
 
 from __future__ import annotations
@@ -129,10 +129,10 @@ def _direction(c: KerasLayer, x: Name) -> _Direction:
     if options.flag("stateful", False):
         c.remark("its states begin with zeros in every step")
     width = gates * units
-    weights = [c.weight("weight", [c.shape(x)[-1], width]), c.weight("recurrent", [units, width])]
+    weights: list[Name] = [c.weight("weight", [c.shape(x)[-1], width]), c.weight("recurrent", [units, width])]
     if options.flag("use_bias", True):
         bias = c.weight("bias", [width], 0.0)
-        weights += [bias, c.weight("recurrent_bias", [width], 0.0) if after else c.let("zeros", [width])]
+        weights += [bias, c.weight("recurrent_bias", [width], 0.0)] if after else [bias]
     own = {"lstm": ("tanh", "sigmoid"), "gru": ("tanh", "sigmoid"), "rnn": ("tanh",)}[kind] == read.functions
     own |= kind == "rnn" and read.functions == ("relu",)
     return _Direction(read, weights, own and (kind != "gru" or after))
@@ -154,7 +154,10 @@ def _passed(c: KerasLayer, x: Name, pair: list[_Direction], states: list[Name]) 
     for number, one in enumerate(pair):
         start = states[number * count : (number + 1) * count]
         zero = c.let("zeros", [c.shape(x)[0], one.options.units])
-        output, final = run_steps(c, one.options, x, one.weights, start or [zero] * count, backwards=number == 1)
+        output, final = run_steps(
+            *(c, one.options, x, one.weights, start or [zero] * count),
+            backwards=number == 1,
+        )
         outputs.append(output)
         last += final
     return outputs[0] if len(outputs) == 1 else c.let("concat", outputs, 2), last
@@ -174,8 +177,11 @@ def _whole(c: KerasLayer, x: Name, pair: list[_Direction], states: list[Name]) -
         **({"bidirectional": True} if len(pair) == 2 else {}),
         **({"bias": False} if len(pair[0].weights) == 2 else {}),
     }
-    weights = [one.weights for one in pair]
-    call = c.call(options.kind, x, options.units, states=True, weight=weights, **named, **initial)
+    weights: list[list[Name]] = []
+    for one in pair:  # Keras has one bias, of zeros is the second
+        more = [c.let("zeros", c.shape(one.weights[2]))] if len(one.weights) == 3 else []
+        weights.append([*one.weights, *more])
+    call = c.call(options.kind, x, options.units, states=True, **initial, weight=weights, **named)
     layers = [c.layer, *(f"{c.layer}.last_{name}" for name in names)]
     output, *last = c.script.unpacked([c.script.unused(name) for name in layers], call)
     apart = [[c.let("squeeze", c.let("slice", one, 0, d, d + 1), 0) for d in range(len(pair))] for one in last]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from npuc.frontends.keras.layer import KerasLayer
 from npuc.frontends.keras.layers import Meaning, registry
 from npuc.frontends.keras.layers.windows import shown
+from npuc.frontends.keras.model import items
 from npuc.frontends.keras.values import KerasValue
 from npuc.frontends.script.weights import Refused
 
@@ -22,16 +25,17 @@ def _sides(c: KerasLayer, name: str, axes: int) -> list[tuple[int, int]]:
     """Elements before and after each axis: a number, one for each axis, or two for each."""
     given = c.options.get(name)
     given = 1 if given is None else given
-    listed: list[object] = list(given) if isinstance(given, list) else [given] * axes
+    whole = items(given)
+    listed: list[object] = [given] * axes if whole is None else [*whole]
     if axes == 1 and len(listed) == 2:
         listed = [listed]
     found: list[tuple[int, int]] = []
     for one in listed:
-        both: Sequence[object] = one if isinstance(one, list) else (one, one)
-        whole = [size for size in both if type(size) is int and 0 <= size < 1 << 31]
-        if len(whole) != 2 or len(both) != 2:
+        both: Sequence[object] = items(one) or (one, one)
+        sizes = [size for size in both if type(size) is int and 0 <= size < 1 << 31]
+        if len(sizes) != 2 or len(both) != 2:
             raise Refused(f"{name}: found {given}, expected sizes of at least 0 on both sides of {axes} axes")
-        found.append((whole[0], whole[1]))
+        found.append((sizes[0], sizes[1]))
     if len(found) != axes:
         raise Refused(f"{name}: found {given}, expected sizes for {axes} axes")
     return found
@@ -94,4 +98,9 @@ def resizing(c: KerasLayer) -> KerasValue:
     c.options.get("fill_mode", "fill_value")
     if list(c.shape(x)[2:]) == size:
         return c.x
-    return c.of_image(c.done("upsample", x, size=size, mode=mode))
+    if mode == "bilinear":
+        return c.of_image(c.done("upsample", x, size=size, mode=mode))
+    for axis, (old, new) in enumerate(zip(c.shape(x)[2:], size, strict=True), 2):
+        nearest = [min(old - 1, (2 * place + 1) * old // (2 * new)) for place in range(new)]  # of half-pixel centres
+        x = c.let("index_select", x, c.listed(np.array(nearest), "i32"), axis)
+    return c.of_image(x)

@@ -28,6 +28,7 @@ UNUSED = (
     "npuc.compiler.transforms.parallelize",
     "npuc.compiler.transforms.quantize",
     "npuc.frontends.darknet",
+    "npuc.frontends.keras",
     "npuc.frontends.maestro",
     "npuc.frontends.onnx",
     "npuc.frontends.tables",

@@ -18,7 +18,7 @@ from npuc.frontends.base import Frontend, Program, Request, Source
 from npuc.frontends.registry import frontend_for, frontend_names, get_frontend, own_frontends
 from npuc.frontends.source import open_source, text_source
 
-OWN = ("cfg", "dsl", "m", "mlir", "onnx", "csv", "pt2")
+OWN = ("cfg", "dsl", "keras", "m", "mlir", "onnx", "csv", "pt2")
 
 SQUARE = '''
 """Square products: a count and a size, one byte each."""
