@@ -64,7 +64,6 @@ def own_frontends() -> dict[str, Frontend]:
     return {frontend.name: frontend for frontend in found}
 
 
-@cache
 def _folders() -> tuple[str, ...]:
     """The folders of npuc's frontends."""
     places = (Path(place) for place in import_module("npuc.frontends").__path__)

@@ -40,7 +40,7 @@ class Program(Group):
     source: Annotated[
         str,
         typer.Argument(
-            help="A .dsl, .mlir, .pt2, .onnx, .json, .cfg, .csv or .m file, samples:NAME, or - (.dsl on standard input)."
+            help="A .dsl, .mlir, .pt2, .onnx, .json, .cfg, .csv or .m file, samples:NAME, or - (.dsl from stdin)."
         ),
     ]
     define: Defines = None

@@ -83,7 +83,7 @@ NAMES = (
 )
 GIVEN = {"importing": {"model.pt2": ROOT / "tests" / "oracle" / "data" / "torch" / "cnn.pt2"}}
 """Files that the examples of a page work on, by the names that they have there."""
-LANGUAGES = ("console", "python", "text", "toml", "yaml", "dsl", "mlir", "csv", "cfg")
+LANGUAGES = ("console", "python", "text", "toml", "yaml", "dsl", "mlir", "csv", "cfg", "json")
 
 
 @dataclass(frozen=True)

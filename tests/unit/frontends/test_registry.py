@@ -15,7 +15,7 @@ from npuc.compiler import compile_file, compile_source, describe_file
 from npuc.compiler.cli import run_command
 from npuc.compiler.core.errors import NpucError, SourceError, UsageError
 from npuc.frontends.base import Frontend, Program, Request, Source
-from npuc.frontends.registry import frontend_for, frontend_names, get_frontend, own_frontends
+from npuc.frontends.registry import frontend_for, frontend_names, get_frontend, own_frontends, suffixes_of
 from npuc.frontends.source import open_source, text_source
 
 OWN = ("cfg", "dsl", "keras", "m", "mlir", "onnx", "csv", "pt2")
@@ -100,7 +100,9 @@ def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 def test_own_frontends_have_a_folder_each() -> None:
     assert tuple(own_frontends()) == OWN
-    assert [frontend_for(name) for name in OWN] == list(own_frontends().values())
+    suffixes = [suffixes_of(frontend)[0] for frontend in own_frontends().values()]
+    assert [frontend_for(suffix) for suffix in suffixes] == list(own_frontends().values())
+    assert suffixes == ["json" if name == "keras" else name for name in OWN]
 
 
 def test_one_from_outside_is_read_by_every_verb(published: Path, capsys: pytest.CaptureFixture[str]) -> None:
