@@ -16,7 +16,7 @@ from npuc.frontends.keras.model import KerasModel, KerasSpec, ModelReader
 from npuc.frontends.keras.names import plain
 from npuc.frontends.keras.sizes import DEFAULT_BATCH, free_names, sizes_of
 from npuc.frontends.keras.training import outputs_and_wishes
-from npuc.frontends.keras.walk import Walk, is_operation
+from npuc.frontends.keras.walk import KerasWalk, is_operation
 from npuc.frontends.script.freeze import Frozen
 from npuc.frontends.script.script import Script
 from npuc.frontends.script.training import complete
@@ -100,7 +100,7 @@ def _network(model: KerasModel, request: Request) -> tuple[Script, list[str]]:
     training, most = not request.inference, request.max_ops
     name = function_name(plain(model.name), "network")
     script = Script(name, model.filename, training=training, max_ops=most, is_frozen=frozen.matches)
-    walk = Walk(script, model, sizes)
+    walk = KerasWalk(script, model, sizes)
     outputs = walk.run()
     named, wanted, remarks = outputs_and_wishes(script, model, outputs, request)
     remarks += complete(script, named, wanted)

@@ -26,7 +26,7 @@ _INPUTS = {
 _Place = tuple[str, int]
 
 
-class Walk:
+class KerasWalk:
     """Writes a model into a script; `remarks` are what its layers say to the user, with the names of layers."""
 
     def __init__(self, script: Script, model: KerasModel, sizes: Mapping[str, int]):
