@@ -1,0 +1,227 @@
+"""
+Elements at indices. Reading is a `linalg.generic` that extracts. Writing is a reduction over the written elements, each
+compared with each place, where that is little work; else a loop over indices that puts a box for each.
+
+Upstream MLIR has no scatter, and elements of a tensor can only be written in order by a loop around the whole tensor,
+of which every iteration is a call on a device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import i1, i32
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from npuc.compiler.emit.upstream.linalg.elementwise import ADD, EQ, MAX, MIN, MUL, SGE, SLT, Scalar
+from npuc.compiler.emit.upstream.linalg.shape import transposed
+from npuc.compiler.emit.upstream.linalg.writer import INDEX, Body, Writer, broadcast_exprs, dims
+from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
+from npuc.dialects.train.base import ints
+from npuc.dialects.train.indexing import INDEXED, IndexOp
+from npuc.dialects.train.scatter import IndexPutOp, IndexReduceOp
+
+COMPARED = 1 << 27
+"""The most comparisons that writing by a reduction may take."""
+_COMBINE: Mapping[str, Scalar] = {"add": ADD, "mul": MUL, "max": MAX, "min": MIN}
+
+
+def _from_start(w: Writer, index: SSAValue, size: int, *, negative: bool) -> SSAValue:
+    """An integer as an index, one below 0 counted from the end if it may be."""
+    if negative:
+        below = w.compare(SLT, index, w.number(0, index.type))
+        index = w.select(below, w.same("arith.addi", index, w.number(size, index.type)), index)
+    return w.one("arith.index_cast", [index], INDEX)
+
+
+def _index(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+    assert isinstance(op, IndexOp)
+    x, *index = operands
+    picked, axes, element = shape_of(op.out), ints(op.axes), tensor_type(x).element_type
+    negative = op.negative is not None
+
+    def body(inside: Writer, args: Sequence[SSAValue]) -> SSAValue:
+        left = iter(args)
+        at = [
+            _from_start(inside, next(left), size, negative=negative) if place == INDEXED else inside.loop(place)
+            for place, size in zip(axes, shape_of(x), strict=True)
+        ]
+        return inside.one("tensor.extract", [x, *at], element)
+
+    exprs = [broadcast_exprs(shape_of(one), picked) for one in index]
+    return list(w.generic_of(index, exprs, [w.empty(tensor_of(element, picked))], len(picked), body))
+
+
+@dataclass(frozen=True)
+class _Written:
+    """What is written where: x, the elements of src, the indices, and how axes of x are walked (`axes`)."""
+
+    x: SSAValue
+    src: SSAValue
+    index: Sequence[SSAValue]
+    axes: tuple[int, ...]
+    negative: bool
+    element: Attribute
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The part of x that may be written: src may be smaller along axes that it goes along."""
+        whole, part = shape_of(self.x), shape_of(self.src)
+        return tuple(size if at == INDEXED else part[at] for at, size in zip(self.axes, whole, strict=True))
+
+    @property
+    def free(self) -> list[int]:
+        """The axes of src that no axis of x goes along."""
+        return [axis for axis in range(len(shape_of(self.src))) if axis not in self.axes]
+
+    @property
+    def positions(self) -> int:
+        """The number of boxes that are written."""
+        return prod(shape_of(self.src)[axis] for axis in self.free)
+
+
+def _of(op: IndexPutOp | IndexReduceOp, operands: Sequence[SSAValue]) -> _Written:
+    x, src, *index = operands
+    return _Written(x, src, index, ints(op.axes), op.negative is not None, tensor_type(op.x).element_type)
+
+
+def _matched(w: Writer, by: _Written, initial: SSAValue, body: Body, *, reads: bool) -> SSAValue:
+    """
+    A reduction over the free axes of src into `initial`, a tensor of the part of x that may be written.
+
+    `body` gets whether the indices of an element of src are those of the place, the element if it `reads` it, and what
+    is at the place so far.
+    """
+    rank, count = len(shape_of(by.src)), len(by.index)
+    loops = dims(rank + count)
+    places = iter(range(rank, rank + count))
+    out = [loops[next(places) if at == INDEXED else at] for at in by.axes]
+    indexed = [size for at, size in zip(by.axes, shape_of(by.x), strict=True) if at == INDEXED]
+
+    def match(inside: Writer, args: Sequence[SSAValue]) -> SSAValue | Sequence[SSAValue]:
+        found: SSAValue | None = None
+        for number, (size, arg) in enumerate(zip(indexed, args, strict=False)):
+            at = _from_start(inside, arg, size, negative=by.negative)
+            equal = inside.compare(EQ, at, inside.loop(rank + number))
+            found = equal if found is None else inside.same("arith.andi", found, equal)
+        return body(inside, [found if found is not None else inside.number(1, i1), *args[count:]])
+
+    ins = [(one, broadcast_exprs(shape_of(one), shape_of(by.src))) for one in by.index]
+    # the shape of src is that of loops, whether its elements are read or not
+    ins.append((by.src, loops[:rank]))
+    found = w.generic(ins, [(initial, out)], rank + count, match if reads else _without(match, count))
+    return found[0]
+
+
+def _without(body: Body, place: int) -> Body:
+    """A body that does not get the operand of a place."""
+    return lambda inside, args: body(inside, [*args[:place], *args[place + 1 :]])
+
+
+def _part(w: Writer, by: _Written) -> SSAValue:
+    """The part of x that may be written."""
+    if by.sizes == shape_of(by.x):
+        return by.x
+    return w.box(by.x, [0] * len(by.sizes), by.sizes, tensor_of(tensor_type(by.x).element_type, by.sizes))
+
+
+def _back(w: Writer, by: _Written, part: SSAValue) -> SSAValue:
+    """x with its part that may be written."""
+    return part if by.sizes == shape_of(by.x) else w.put(part, by.x, [0] * len(by.sizes), by.sizes)
+
+
+def _index_reduce(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+    assert isinstance(op, IndexReduceOp)
+    by, combine = _of(op, operands), _COMBINE[op.reduce.data]
+    if prod(by.sizes) * by.positions > COMPARED:
+        return [_written_in_order(w, by, combine)]
+
+    def body(inside: Writer, args: Sequence[SSAValue]) -> SSAValue:
+        chosen, value, found = args
+        return inside.select(chosen, combine(inside, by.element, [found, value]), found)
+
+    return [_back(w, by, _matched(w, by, _part(w, by), body, reads=True))]
+
+
+def _index_put(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+    """The number of the last element that is put at each place, whatever the order of the search; then that element."""
+    assert isinstance(op, IndexPutOp)
+    by = _of(op, operands)
+    if prod(by.sizes) * by.positions > COMPARED:
+        return [_written_in_order(w, by, None)]
+    part, shape = _part(w, by), shape_of(by.src)
+
+    def body(inside: Writer, args: Sequence[SSAValue]) -> SSAValue:
+        chosen, last = args
+        number = inside.index(0)
+        for axis in by.free:
+            number = inside.same("arith.muli", number, inside.index(shape[axis]))
+            number = inside.same("arith.addi", number, inside.loop(axis))
+        here = inside.one("arith.index_cast", [number], i32)
+        return inside.select(chosen, inside.same("arith.maxsi", here, last), last)
+
+    none = w.filled(tensor_of(i32, by.sizes), -1)
+    last = _matched(w, by, none, body, reads=False)
+
+    def chosen(inside: Writer, args: Sequence[SSAValue]) -> SSAValue:
+        number, before = args[:2]
+        there = inside.compare(SGE, number, inside.number(0, i32))
+        known = inside.one("arith.index_cast", [inside.select(there, number, inside.number(0, i32))], INDEX)
+        at: list[SSAValue] = [inside.loop(by.axes.index(axis)) if axis in by.axes else known for axis in range(len(shape))]
+        for axis in reversed(by.free):
+            at[axis] = inside.same("arith.remui", known, inside.index(shape[axis]))
+            known = inside.same("arith.divui", known, inside.index(shape[axis]))
+        value = inside.one("tensor.extract", [by.src, *at], tensor_type(by.src).element_type)
+        return inside.select(there, value, before)
+
+    exprs = dims(len(by.sizes))
+    empty = w.empty(tensor_of(tensor_type(part).element_type, by.sizes))
+    return [_back(w, by, w.generic_of([last, part], [exprs, exprs], [empty], len(by.sizes), chosen)[0])]
+
+
+def _written_in_order(w: Writer, by: _Written, combine: Scalar | None) -> SSAValue:
+    """
+    A loop over the axes of src that indices depend on, or no axis of x goes along: each iteration combines one box of
+    src with one of x, or puts it there.
+    """
+    shape, element = shape_of(by.src), tensor_type(by.src).element_type
+    looped = [axis for axis in range(len(shape)) if axis in by.free or any(shape_of(i)[axis] > 1 for i in by.index)]
+    # the box of an iteration has the axes that x and src both go along, in the order of x
+    kept = [place for place in by.axes if place != INDEXED and place not in looped]
+    in_src = sorted(kept)
+    block = Block(arg_types=[INDEX, by.x.type])
+    inside, (number, whole) = Writer(block), block.args
+    at: list[int | SSAValue] = [0] * len(shape)
+    for axis in reversed(looped):
+        at[axis] = inside.same("arith.remui", number, inside.index(shape[axis]))
+        number = inside.same("arith.divui", number, inside.index(shape[axis]))
+    sizes = [1 if axis in looped else size for axis, size in enumerate(shape)]
+    box = inside.box(by.src, at, sizes, tensor_of(element, [shape[one] for one in in_src]))
+    value = transposed(inside, box, [in_src.index(one) for one in kept])
+    index = iter(by.index)
+    starts = [
+        _extracted(inside, next(index), at, size, negative=by.negative) if place == INDEXED else at[place]
+        for place, size in zip(by.axes, shape_of(by.x), strict=True)
+    ]
+    sizes = [1 if place == INDEXED or place in looped else shape[place] for place in by.axes]
+    if combine is not None:
+        type = tensor_of(element, [shape[one] for one in kept])
+        before = inside.box(whole, starts, sizes, type)
+        value = inside.elementwise(type, [before, value], lambda i, args: combine(i, by.element, args[:2]))
+    inside.op("scf.yield", [inside.put(value, whole, starts, sizes)], ())
+    bounds = [w.index(0), w.index(prod(shape[axis] for axis in looped)), w.index(1)]
+    return w.op("scf.for", [*bounds, by.x], [by.x.type], regions=[Region(block)])[0]
+
+
+def _extracted(w: Writer, index: SSAValue, at: Sequence[int | SSAValue], size: int, *, negative: bool) -> SSAValue:
+    """The index of the iteration that is at these places of src."""
+    # an index is the same along the axes where it has size 1
+    pairs = zip(at, shape_of(index), strict=True)
+    places = [one if isinstance(one, SSAValue) and own > 1 else w.index(0) for one, own in pairs]
+    found = w.one("tensor.extract", [index, *places], tensor_type(index).element_type)
+    return _from_start(w, found, size, negative=negative)
+
+
+LOWERINGS = {"train.index": _index, "train.index_reduce": _index_reduce, "train.index_put": _index_put}
