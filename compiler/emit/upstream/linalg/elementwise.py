@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import log
 from typing import cast
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, f32, i1
@@ -73,6 +74,28 @@ def _shifted(name: str, *, keeps_sign: bool) -> Scalar:
     return write
 
 
+def _log10(w: Writer, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
+    """By the natural logarithm: IREE 3.13 calls a `log10f` for that of math, which its programs are not linked with."""
+    return w.same("arith.divf", w.same("math.log", *args), w.number(log(10), args[0].type))
+
+
+def _pow(w: Writer, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
+    """
+    Of integers by squaring, a bit of the exponent at a time, as IREE 3.13 does not take `math.ipowi`; exponents below 0
+    have no value.
+    """
+    if isinstance(element, AnyFloat):
+        return w.same("math.powf", *args)
+    base, exponent = args
+    one, zero = w.number(1, base.type), w.number(0, base.type)
+    found = one
+    for bit in range(cast(IntegerType, base.type).width.data):
+        here = w.same("arith.andi", exponent, w.number(1 << bit, base.type))
+        found = w.same("arith.muli", found, w.select(w.compare(NE, here, zero), base, one))
+        base = w.same("arith.muli", base, base)
+    return found
+
+
 def _where(w: Writer, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
     return w.select(*args)
 
@@ -86,7 +109,7 @@ def extreme(*, largest: bool) -> Scalar:
 ADD, MUL = _named("arith.addf", "arith.addi"), _named("arith.mulf", "arith.muli")
 MAX, MIN = extreme(largest=True), extreme(largest=False)
 _MATH = (
-    *("ceil", "floor", "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh"),
+    *("ceil", "floor", "exp", "expm1", "log", "log1p", "log2", "sqrt", "sin", "cos", "tan", "sinh", "cosh"),
     *("tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "erf", "atan2"),
 )
 SCALARS: Mapping[str, Scalar] = {
@@ -98,7 +121,8 @@ SCALARS: Mapping[str, Scalar] = {
     "train.mul": MUL,
     "train.div": _named("arith.divf", "arith.divsi", "arith.divui"),
     "train.fmod": _named("arith.remf", "arith.remsi", "arith.remui"),
-    "train.pow": _named("math.powf", "math.ipowi"),
+    "train.log10": _log10,
+    "train.pow": _pow,
     "train.max": MAX,
     "train.min": MIN,
     **{f"train.bitwise_{name}": _named("", f"arith.{name}i") for name in ("and", "or", "xor")},
@@ -148,7 +172,7 @@ def convert(w: Writer, x: SSAValue, before: Attribute, after: Attribute) -> SSAV
     if isinstance(to, AnyFloat):
         return w.one("arith.uitofp" if is_unsigned(before) else "arith.sitofp", [x], to)
     if isinstance(to, IndexType) or isinstance(x.type, IndexType):
-        return w.one("arith.index_castui" if is_unsigned(before) else "arith.index_cast", [x], to)
+        return w.one("arith.index_cast", [x], to)
     bits, own = cast(IntegerType, to).width.data, cast(IntegerType, x.type).width.data
     if bits < own:
         return w.one("arith.trunci", [x], to)

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import i1, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from npuc.compiler.emit.upstream.linalg.elementwise import ADD, EQ, MAX, MIN, MUL, SGE, SLT, Scalar
+from npuc.compiler.emit.upstream.linalg.reductions import bounds
 from npuc.compiler.emit.upstream.linalg.shape import transposed
 from npuc.compiler.emit.upstream.linalg.writer import INDEX, Body, Writer, broadcast_exprs, dims
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
@@ -142,7 +143,20 @@ def _index_reduce(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> lis
         chosen, value, found = args
         return inside.select(chosen, combine(inside, by.element, [found, value]), found)
 
-    return [_back(w, by, _matched(w, by, _part(w, by), body, reads=True))]
+    part = _part(w, by)
+    if part is by.x:
+        return [_matched(w, by, part, body, reads=True)]
+    # IREE 3.13 does not take a part of an argument as what a reduction begins with
+    type = tensor_of(tensor_type(part).element_type, by.sizes)
+    found = _matched(w, by, w.filled(type, _neutral(op.reduce.data, by.element)), body, reads=True)
+    both = w.elementwise(type, [part, found], lambda inside, args: combine(inside, by.element, args[:2]))
+    return [_back(w, by, both)]
+
+
+def _neutral(way: str, element: Attribute) -> float:
+    """What changes no number that it is combined with."""
+    least, greatest = bounds(element)
+    return {"add": 0, "mul": 1, "max": least, "min": greatest}[way]
 
 
 def _index_put(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
@@ -211,8 +225,8 @@ def _written_in_order(w: Writer, by: _Written, combine: Scalar | None) -> SSAVal
         before = inside.box(whole, starts, sizes, type)
         value = inside.elementwise(type, [before, value], lambda i, args: combine(i, by.element, args[:2]))
     inside.op("scf.yield", [inside.put(value, whole, starts, sizes)], ())
-    bounds = [w.index(0), w.index(prod(shape[axis] for axis in looped)), w.index(1)]
-    return w.op("scf.for", [*bounds, by.x], [by.x.type], regions=[Region(block)])[0]
+    steps = [w.index(0), w.index(prod(shape[axis] for axis in looped)), w.index(1)]
+    return w.op("scf.for", [*steps, by.x], [by.x.type], regions=[Region(block)])[0]
 
 
 def _extracted(w: Writer, index: SSAValue, at: Sequence[int | SSAValue], size: int, *, negative: bool) -> SSAValue:

@@ -26,9 +26,9 @@ def _out(op: Operation) -> Tensor:
     return cast(Tensor, plain_type(op.results[0].type))
 
 
-def copied(w: Writer, inside: Sequence[SSAValue]) -> SSAValue:
+def copied(w: Writer, args: Sequence[SSAValue]) -> SSAValue:
     """The body that yields its first operand."""
-    return inside[0]
+    return args[0]
 
 
 def _grouped(groups: Axes) -> Attribute:
@@ -58,10 +58,11 @@ def reshaped(w: Writer, x: SSAValue, shape: Sequence[int]) -> SSAValue:
     before = shape_of(x)
     if tuple(shape) == before:
         return x
-    if not before:
-        return unfold(w, x, shape, [])
+    element = tensor_type(x).element_type
+    if not before:  # groups of no axes are allowed by MLIR, and refused by xDSL
+        return w.elementwise(tensor_of(element, shape), [x], copied)
     if not shape:
-        return collapse(w, x, [])
+        return w.box(x, [0] * len(before), before, tensor_of(element, ()))
     groups = groups_of(before, shape)
     return unfold(w, collapse(w, x, [left for left, _ in groups]), shape, [right for _, right in groups])
 

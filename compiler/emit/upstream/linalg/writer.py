@@ -32,13 +32,30 @@ from xdsl.dialects.scf import Scf
 from xdsl.dialects.tensor import Tensor as TensorDialect
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
 
 from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
 
 INDEX = IndexType()
+
+
+@irdl_op_definition
+class RemFOp(IRDLOperation):
+    """The remainder of a division of floats rounded towards zero, `arith.remf`, which xDSL's arith lacks."""
+
+    name = "arith.remf"
+
+    lhs = operand_def(AnyFloat)
+    rhs = operand_def(AnyFloat)
+    out = result_def(AnyFloat)
+    traits = traits_def(Pure())
+
+
 _DIALECTS = (Arith, Math, Linalg, TensorDialect, Scf, Func)
 _OPERATIONS: Mapping[str, type[Operation]] = {
     operation.name: operation for dialect in _DIALECTS for operation in dialect.operations
+} | {RemFOp.name: RemFOp
 }
 _DYNAMIC = -(1 << 63)
 """What stands in a list of static offsets for one that is an operand."""
