@@ -34,15 +34,18 @@ from npuc.compiler.core.options import BEST_BUCKETS
 from npuc.compiler.core.outputs import write_file
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from npuc.compiler.core.options import CompileKeywords
     from npuc.compiler.driver.compile import Compilation
+    from npuc.compiler.driver.primitives import AboveNpu
     from npuc.compiler.driver.watch.watcher import Watcher
     from npuc.compiler.emit.base import Emitted, Emitter
     from npuc.compiler.report.text.table import Rows
     from npuc.frontends.source import Source
 
 
-EMITTED = "mlir|dot|svg|trace|chakra|astra-network|scalesim"
+EMITTED = "mlir|linalg|stablehlo|dot|svg|trace|chakra|astra-network|scalesim"
 DEPTHS = "auto|ops|layers|N"
 SCALESIM = "SCALE-Sim's files come from the backend 'cycle' alone"
 ROWS: tuple[Rows, ...] = ("folded", "all", "cores")
@@ -75,6 +78,11 @@ class CompileOutputs:
     def files(self) -> list[str | None]:
         """Those that are one file each."""
         return [self.json, self.csv, None if self.emitter.folder else self.program]
+
+    @property
+    def emits_primitives(self) -> bool:
+        """Whether `program` is the step in primitives, whatever the backend makes of it."""
+        return self.program is not None and self.emitter.of_primitives
 
     def check(self, backends: Sequence[str]) -> None:
         """Raise `UsageError` for outputs that cannot be, before any work is done."""
@@ -164,6 +172,8 @@ def command(
         opened = open_source(program.source)
         backends = backend or [backend_for(opened)]
         outputs.check(backends)
+        if program.only and outputs.emits_primitives:
+            raise UsageError(f"--emit {emit} writes the whole step, and --only a part of it", hint="leave out --only")
         shared = devices.shared()
         options: CompileKeywords = {**collected(machine, program, optimisation), **shared}
         with watching(optimisation) as watchers:
@@ -224,9 +234,15 @@ def _compile(
 ) -> Compilation:
     from npuc.compiler.driver.compile import compile_program
 
+    above: AboveNpu | None = None
+    if outputs.emits_primitives:
+        from npuc.compiler.driver.primitives import AboveNpu
+
+        above = AboveNpu()
+    watching = watchers if above is None else (*watchers, above)
     try:
         with stages(quiet=quiet) as line:
-            result = compile_program(source, backends, options, said(line, quiet=quiet), watchers=watchers)
+            result = compile_program(source, backends, options, said(line, quiet=quiet), watchers=watching)
     except Exception as error:  # looked at, and raised again
         if len(backends) == 1 and is_defect(error):
             _keep(source, backends[0], options, error)
@@ -234,7 +250,7 @@ def _compile(
     if verbose and not quiet:
         for report in result.reports:
             aside(f"passes: {report.pipeline or '(none)'}")
-    emitted = _emitted(result, outputs)
+    emitted = _emitted(result, outputs, None if above is None else above.primitives(source))
     drawn = None if outputs.picture is None else draw_step(result, outputs.picture, outputs.depth)
     _write(result, outputs, emitted)
     if outputs.picture is not None and drawn is not None:
@@ -272,13 +288,14 @@ def _keep(source: Source, backend: str, options: CompileKeywords, error: Excepti
         error.add_note(f"the program before it failed, and the command that runs it: {found.name}")
 
 
-def _emitted(result: Compilation, outputs: CompileOutputs) -> Emitted | None:
-    """What `-o` writes, made before anything is written."""
+def _emitted(result: Compilation, outputs: CompileOutputs, primitives: ModuleOp | None) -> Emitted | None:
+    """What `-o` writes, made before anything is written, of the step in primitives if it is of that."""
     if outputs.program is None:
         return None
     from npuc.compiler.emit.base import Compiled
 
-    found = outputs.emitter.emit(Compiled(result.modules[0], result.machines[0], result.reports[0], outputs.depth))
+    module = result.modules[0] if primitives is None else primitives
+    found = outputs.emitter.emit(Compiled(module, result.machines[0], result.reports[0], outputs.depth))
     found.check_beside(outputs.program)
     return found
 

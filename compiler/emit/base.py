@@ -89,13 +89,15 @@ class Emitter(ABC):
 
     One of a `folder` writes files by name into the folder of `-o`, any other a text. Where `-o` is left out, it goes to
     standard output if it is `printed`, else nothing is written. `backend` is the one whose programs it takes (None:
-    all), `refusal` what is said of the others.
+    all), `refusal` what is said of the others. One `of_primitives` takes the step as it is before matrix work is
+    scheduled, all of it in primitive operations.
     """
 
     folder: bool = False
     printed: bool = False
     backend: str | None = None
     refusal: str = ""
+    of_primitives: bool = False
 
     @abstractmethod
     def emit(self, compiled: Compiled) -> Emitted:
@@ -118,6 +120,20 @@ class Drawing(Emitter):
         return Emitted(self.draw(build(compiled.module, compiled.report, depth_of(compiled.depth))))
 
 
+class Translation(Emitter):
+    """A form of a program of primitives in a dialect of others: one public function with all it computes."""
+
+    of_primitives = True
+
+    @abstractmethod
+    def write(self, module: ModuleOp) -> str:
+        """The text of a program of primitives. Raises `SourceError` that lists what has no such form."""
+
+    def emit(self, compiled: Compiled) -> Emitted:
+        """See `Emitter`."""
+        return Emitted(self.write(compiled.module))
+
+
 @dataclass
 class _Outside(Emitter):
     """An emitter that is not npuc's: what it raises is reported as its own, not as a defect of npuc."""
@@ -128,6 +144,7 @@ class _Outside(Emitter):
     def __post_init__(self) -> None:
         own = self.emitter
         self.folder, self.printed, self.backend, self.refusal = own.folder, own.printed, own.backend, own.refusal
+        self.of_primitives = own.of_primitives
 
     def emit(self, compiled: Compiled) -> Emitted:
         """See `Emitter`."""

@@ -30,6 +30,8 @@ SHOWN = (
 """Options of the tool itself that its help shows without `--all`."""
 
 
+EMITTED = "mlir|linalg|stablehlo|dot|svg"
+"""The forms in which the tool writes a program."""
 SOURCE = "A .dsl, .mlir, .pt2, .onnx, .json, .cfg, .csv or .m file, samples:NAME, or - for a .dsl; without, IR."
 """What the tool reads."""
 

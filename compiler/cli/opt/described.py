@@ -16,7 +16,7 @@ from typer.main import get_command
 
 from npuc.compiler.cli.complete.known import words
 from npuc.compiler.cli.groups import Takes, expanded
-from npuc.compiler.cli.opt.arguments import SOURCE
+from npuc.compiler.cli.opt.arguments import EMITTED, SOURCE
 from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.shared import terminal_width
 from npuc.compiler.cli.verbs.absent import without
@@ -38,9 +38,7 @@ def described(
     frontend: Annotated[
         str | None, typer.Option("-f", "--frontend", metavar="NAME", help="Format of the input (npuc list frontends).")
     ] = None,
-    emit: Annotated[
-        str, typer.Option("--emit", metavar="mlir|dot|svg", help="IR, or the graph of the program.")
-    ] = "mlir",
+    emit: Annotated[str, typer.Option("--emit", metavar=EMITTED, help="IR, the graph, or MLIR for others.")] = "mlir",
     depth: Annotated[
         str | None, typer.Option("--depth", metavar="auto|ops|layers|N", help="What --emit dot and svg draw as one.")
     ] = None,

@@ -17,7 +17,7 @@ from npuc.backends.base import DEFAULT as BACKEND
 from npuc.backends.registry import get_backend
 from npuc.compiler.analysis.machine.facts import TARGET
 from npuc.compiler.cli.groups import collected
-from npuc.compiler.cli.opt.arguments import add_groups, arrange_help, group_of
+from npuc.compiler.cli.opt.arguments import EMITTED, add_groups, arrange_help, group_of
 from npuc.compiler.cli.opt.kept import KeptOutput
 from npuc.compiler.cli.opt.passes import check_together, passes_of
 from npuc.compiler.cli.options import Devices, Machine, Optimisation, Program
@@ -42,6 +42,7 @@ from npuc.compiler.driver.passes import (
     run_pipeline,
     write_pipeline,
 )
+from npuc.compiler.driver.primitives import as_primitives
 from npuc.compiler.driver.read import check_step, read_program, texts_of
 from npuc.compiler.driver.unread import unread_in_target, warnings_of
 from npuc.compiler.driver.watch.asked import asked_watchers, check_shown
@@ -49,7 +50,7 @@ from npuc.compiler.driver.watch.changes import Changes
 from npuc.compiler.driver.watch.times import Times
 from npuc.compiler.driver.watch.unchanged import Unchanged
 from npuc.compiler.driver.watch.watcher import Watcher, Watchers
-from npuc.compiler.emit.base import DEFAULT, check_depth, get_drawing
+from npuc.compiler.emit.base import DEFAULT, Drawing, Translation, check_depth, get_drawing, get_emitter
 from npuc.dialects import get_all_dialects
 from npuc.dialects.train.signature import has_loss, training_functions
 from npuc.frontends.files import read_bytes
@@ -237,9 +238,7 @@ class OptTool(xDSLOptMain):
         """The tool's options, under npuc's name."""
         arg_parser.prog = "npuc opt"
         super().register_all_arguments(arg_parser)
-        arg_parser.add_argument(
-            "--emit", metavar="mlir|dot|svg", default="mlir", help="IR, or the graph of the program"
-        )
+        arg_parser.add_argument("--emit", metavar=EMITTED, default=DEFAULT, help="IR, the graph, or MLIR for others")
         arg_parser.add_argument("--depth", metavar="auto|ops|layers|N", help="what --emit dot and svg draw as one")
         add_groups(arg_parser)
         own = sorted({*own_passes(), *available_passes(self.load)})
@@ -247,12 +246,14 @@ class OptTool(xDSLOptMain):
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         """The program, or those layers of it, as IR or as a graph."""
-        graph = self.args.emit != DEFAULT
-        check_depth(self.args.depth, drawn=graph)
+        emitter = None if self.args.emit == DEFAULT else get_emitter(self.args.emit)
+        check_depth(self.args.depth, drawn=isinstance(emitter, Drawing))
         if self.args.only:
             keep_layers(prog, self.args.only)
-        if not graph:
+        if emitter is None:
             return super().output_resulting_program(prog)
+        if isinstance(emitter, Translation):
+            return emitter.write(as_primitives(prog, self.sources))
         from npuc.compiler.graph import build, depth_of
 
         return get_drawing(self.args.emit).draw(build(prog, _costs(prog), depth_of(self.args.depth)))

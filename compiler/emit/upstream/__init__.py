@@ -1,1 +1,1 @@
-"""Programs of primitives in dialects of others: `linalg/` for MLIR's own, `stablehlo/` for XLA's; `written` is shared."""
+"""Programs of primitives in dialects of others: `linalg/` for MLIR's own, `stablehlo/` for XLA's."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -21,12 +22,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.printer import Printer
 
 from npuc.compiler.core.errors import SourceError
 from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.verify import location_of, the_function
 from npuc.dialects.provenance import layer_of
-from npuc.dialects.tensors import element_text
+from npuc.dialects.tensors import element_text, tensor_type
 from npuc.dialects.train.signature import NAME, arguments_of, result_names
 
 WriterT = TypeVar("WriterT")
@@ -84,6 +86,13 @@ def translated(module: ModuleOp, form: Form[WriterT]) -> ModuleOp:
     return ModuleOp([made])
 
 
+def text_of(module: ModuleOp) -> str:
+    """A module in the generic form of its operations, which MLIR and xDSL read alike."""
+    text = io.StringIO()
+    Printer(text, print_generic_format=True).print_op(module)
+    return text.getvalue() + "\n"
+
+
 def _hint(name: str | None) -> str | None:
     """The name of an argument as a value is called, None if it has letters that no value may have."""
     text = "" if name is None else name.replace(".", "_")
@@ -130,7 +139,7 @@ def _reason(op: Operation, form: Form[WriterT]) -> str | None:
     if op.name not in form.lowerings:
         return op.name
     for value in (*op.operands, *op.results):
-        element = value.type.element_type if isinstance(value.type, TensorType) else value.type
+        element = tensor_type(value).element_type if isinstance(value.type, TensorType) else value.type
         if not _is_known(element):
             return f"{op.name} with elements of {element_text(element)}"
     return None
@@ -139,4 +148,4 @@ def _reason(op: Operation, form: Form[WriterT]) -> str | None:
 def _is_known(element: Attribute) -> bool:
     if isinstance(element, AnyFloat):
         return isinstance(element, _FLOATS)
-    return isinstance(element, IntegerType) and element.width.data in _BITS
+    return isinstance(element, IntegerType) and cast(IntegerType, element).width.data in _BITS

@@ -183,7 +183,9 @@ def _index_put(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[S
         number, before = args[:2]
         there = inside.compare(SGE, number, inside.number(0, i32))
         known = inside.one("arith.index_cast", [inside.select(there, number, inside.number(0, i32))], INDEX)
-        at: list[SSAValue] = [inside.loop(by.axes.index(axis)) if axis in by.axes else known for axis in range(len(shape))]
+        at: list[SSAValue] = [
+            inside.loop(by.axes.index(axis)) if axis in by.axes else known for axis in range(len(shape))
+        ]
         for axis in reversed(by.free):
             at[axis] = inside.same("arith.remui", known, inside.index(shape[axis]))
             known = inside.same("arith.divui", known, inside.index(shape[axis]))

@@ -43,9 +43,7 @@ def reduced_axes(before: Sequence[int], after: Sequence[int]) -> tuple[int, ...]
     """The axes over which `train.reduce` sums: those that broadcasting the result back would add or stretch."""
     skipped = len(before) - len(after)
     return tuple(
-        axis
-        for axis, size in enumerate(before)
-        if axis < skipped or (after[axis - skipped] == 1 and size != 1)
+        axis for axis, size in enumerate(before) if axis < skipped or (after[axis - skipped] == 1 and size != 1)
     )
 
 

@@ -55,8 +55,7 @@ class RemFOp(IRDLOperation):
 _DIALECTS = (Arith, Math, Linalg, TensorDialect, Scf, Func)
 _OPERATIONS: Mapping[str, type[Operation]] = {
     operation.name: operation for dialect in _DIALECTS for operation in dialect.operations
-} | {RemFOp.name: RemFOp
-}
+} | {RemFOp.name: RemFOp}
 _DYNAMIC = -(1 << 63)
 """What stands in a list of static offsets for one that is an operand."""
 
@@ -221,9 +220,7 @@ class Writer:
         body: Body,
     ) -> Sequence[SSAValue]:
         """A `linalg.generic` whose results are indexed by its loops as they stand."""
-        return self.generic(
-            list(zip(ins, exprs, strict=True)), [(value, dims(loops)) for value in outs], loops, body
-        )
+        return self.generic(list(zip(ins, exprs, strict=True)), [(value, dims(loops)) for value in outs], loops, body)
 
     def elementwise(self, type: Tensor, ins: Sequence[SSAValue], body: Body) -> SSAValue:
         """A tensor of which each element follows from those of operands that broadcast to it."""

@@ -108,7 +108,9 @@ def _binary() -> Iterator[Case]:
         yield Case(f"train.{name} %0, %1 : (tensor<2x3xi32>, tensor<3xi32>) -> tensor<2x3xi32>", {1: by}, exact=True)
     base = np.array([[0.5, 2.0, 3.0], [1.0, 0.1, 7.0]])
     yield Case("train.pow %0, %1 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>", {0: base})
-    yield Case("train.pow %0, %1 : (tensor<3xi32>, tensor<3xi32>) -> tensor<3xi32>", {1: np.array([0, 2, 3])}, exact=True)
+    yield Case(
+        "train.pow %0, %1 : (tensor<3xi32>, tensor<3xi32>) -> tensor<3xi32>", {1: np.array([0, 2, 3])}, exact=True
+    )
     other = SPECIAL[:, ::-1]
     for name in ("max", "min"):
         both = "(tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>"
@@ -208,7 +210,9 @@ def _sorting() -> Iterator[Case]:
     equal = np.array([[1, 3, 3, 0, -np.inf], [np.nan, 9, np.nan, 2, np.inf]])
     for way in ("", " descending"):
         yield Case(
-            f"train.sort %0 axis 1{way} : (tensor<2x5xf32>) -> (tensor<2x5xf32>, tensor<2x5xi32>)", {0: equal}, exact=True
+            f"train.sort %0 axis 1{way} : (tensor<2x5xf32>) -> (tensor<2x5xf32>, tensor<2x5xi32>)",
+            {0: equal},
+            exact=True,
         )
         yield Case(f"train.sort %0 axis 0{way} : (tensor<5x2xi32>) -> (tensor<5x2xi32>, tensor<5x2xi32>)", exact=True)
         yield Case(f"train.argsort %0 axis -1{way} : (tensor<2x3x4xf32>) -> tensor<2x3x4xi32>", exact=True)
@@ -220,8 +224,8 @@ def _contractions() -> Iterator[Case]:
         " : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>"
     )
     yield Case(
-        "npu.contract (h = 2, m = 2, n = 3, k = 4) ins(X = %0[k, h, m], W = %1[h, n, k]) outs(Y[n, h, m]) do(Y += X * W)"
-        " : (tensor<4x2x2xf32>, tensor<2x3x4xf32>) -> tensor<3x2x2xf32>"
+        "npu.contract (h = 2, m = 2, n = 3, k = 4) ins(X = %0[k, h, m], W = %1[h, n, k]) outs(Y[n, h, m])"
+        " do(Y += X * W) : (tensor<4x2x2xf32>, tensor<2x3x4xf32>) -> tensor<3x2x2xf32>"
     )
     yield Case(
         "npu.contract (b = 2, o = 3, i = 2, y = 3, x = 2, r = 3, s = 2)"
@@ -230,8 +234,8 @@ def _contractions() -> Iterator[Case]:
     )
     # depthwise, and the gradient of a kernel: the window walks over the other operand
     yield Case(
-        "npu.contract (b = 2, c = 3, y = 3, r = 2) ins(X = %0[b, c, y + r], W = %1[c, r]) outs(Y[b, c, y]) do(Y += X * W)"
-        " : (tensor<2x3x4xf32>, tensor<3x2xf32>) -> tensor<2x3x3xf32>"
+        "npu.contract (b = 2, c = 3, y = 3, r = 2) ins(X = %0[b, c, y + r], W = %1[c, r]) outs(Y[b, c, y])"
+        " do(Y += X * W) : (tensor<2x3x4xf32>, tensor<3x2xf32>) -> tensor<2x3x3xf32>"
     )
     yield Case(
         "npu.contract (b = 2, o = 3, i = 2, y = 3, r = 2)"
