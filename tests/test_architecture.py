@@ -69,6 +69,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "npuc.compiler.driver": DRIVER,
     "npuc.compiler.graph": (*ANALYSIS, *REPORT),
     "npuc.compiler.emit": (*BACKENDS, "npuc.compiler.graph"),
+    "npuc.compiler.others": (*DRIVER, "npuc.compiler.graph", "npuc.compiler.emit"),
     "npuc.compiler.explore": DRIVER,
     "npuc.compiler.explain": DRIVER,
     "npuc.compiler.reference": DRIVER,
@@ -76,6 +77,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "npuc.compiler.cli": (
         *EXPLORE,
         *("npuc.studies", "npuc.compiler.graph", "npuc.compiler.emit", "npuc.compiler.reference"),
+        "npuc.compiler.others",
     ),
     "npuc.compiler.entry": (*DIALECTS, "npuc.compiler.core", "npuc.compiler.cli"),
     "npuc.compiler.patterns": (*DIALECTS, "npuc.compiler.transforms"),

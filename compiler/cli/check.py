@@ -41,6 +41,10 @@ def command(
         float, typer.Option("--limit", metavar="MACS", parser=real(1, 1e30), help="Refuse a run of more MACs.")
     ] = 2e10,
     seed: Annotated[int, typer.Option("--seed", metavar="S", parser=whole(0), help="Seed of the random data.")] = 0,
+    others: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="iree|xla", help="Run the step by another compiler, and compare; repeatable."),
+    ] = None,
 ) -> None:
     """Check that no pass changes what the program computes. Runs it on random data before and after each pass."""
     with Verb(messages.debug):
@@ -49,8 +53,27 @@ def command(
         given = collected(program, machine, optimisation, known=RunKeywords.__annotations__)
         options = cast(RunKeywords, {**given, "seed": seed, **devices.shared()})
         out = optimisation.statistics_json != "-"
+        if others:
+            compare_compilers(program.source, options, others, limit=int(limit), quiet=messages.quiet)
+            return
         with watching(optimisation) as watchers:
             compare_passes(program.source, options, limit=int(limit), out=out, quiet=messages.quiet, watchers=watchers)
+
+
+def compare_compilers(source: str, options: RunKeywords, others: list[str], *, limit: int, quiet: bool) -> None:
+    """Compare what other compilers compute of the step with the interpreter, a line each on standard output."""
+    from npuc.compiler.others.agree import check_with
+    from npuc.frontends.source import open_source
+
+    with stages(quiet=quiet) as line, warnings_shown(quiet=quiet):
+        check_with(
+            open_source(source),
+            options,
+            list(dict.fromkeys(others)),
+            limit=limit,
+            progress=lambda outcome: line(str(outcome), out=True),
+            say=said(line, quiet=quiet),
+        )
 
 
 def compare_passes(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass
 
+    from npuc.compiler.core.options import Options
     from npuc.frontends.source import Source
 
 DECOMPOSE = "decompose"
@@ -65,6 +66,23 @@ class AboveNpu(Watcher):
                 hint=f"{_HOW} with a network, and a backend that plans matrix work, as 'cycle' does",
             )
         return as_primitives(self.module, texts_of(source))
+
+
+def check_above(options: Options) -> None:
+    """Raise `UsageError` for options that act below the pass `lower-to-npu`, where they would have no effect."""
+    given = {
+        "quantize": options.quantize,
+        "density": options.density,
+        "fuse-layers": options.fuse_layers,
+        "opt-level": options.opt_level,
+    }
+    for name, value in given.items():
+        if value is not None:
+            spelt = "-O" if name == "opt-level" else f"--{name}"
+            raise UsageError(
+                f"{spelt} does not apply: it is about matrix work below {LOWER}, and the program above it is taken",
+                hint=f"leave out {spelt}",
+            )
 
 
 def as_primitives(module: ModuleOp, sources: SourceTexts) -> ModuleOp:

@@ -43,13 +43,14 @@ _BITS = (1, 8, 16, 32, 64)
 class Form(Generic[WriterT]):
     """
     A dialect in which programs are written: its name, a lowering for the name of each primitive, the type of a value in
-    it, and what writes operations into a block.
+    it, and what writes operations into a block. The function is called `entry` (None: as in the program).
     """
 
     title: str
     lowerings: Mapping[str, Lowering[WriterT]]
     type_of: Callable[[Attribute], Attribute]
     writer: Callable[[Block], WriterT]
+    entry: str | None = None
 
 
 def translated(module: ModuleOp, form: Form[WriterT]) -> ModuleOp:
@@ -77,7 +78,7 @@ def translated(module: ModuleOp, form: Form[WriterT]) -> ModuleOp:
             values[result] = value
     types = func.function_type
     made = FuncOp(
-        func.sym_name.data,
+        form.entry or func.sym_name.data,
         FunctionType.from_lists([form.type_of(t) for t in types.inputs], [form.type_of(t) for t in types.outputs]),
         Region(block),
         arg_attrs=_named([names.get(number, f"arg{number}") for number in range(len(block.args))]),

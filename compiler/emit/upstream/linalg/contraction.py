@@ -9,7 +9,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from npuc.compiler.emit.upstream.linalg.elementwise import ADD, MUL, convert
-from npuc.compiler.emit.upstream.linalg.writer import Writer, plain, plain_type, wide
+from npuc.compiler.emit.upstream.linalg.writer import Writer, plain, plain_type
+from npuc.compiler.emit.upstream.ranges import wide
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.nest import Axis
 from npuc.dialects.tensors import Tensor, tensor_of, tensor_type

@@ -9,7 +9,8 @@ from typing import cast
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, f32, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from npuc.compiler.emit.upstream.linalg.writer import INDEX, Writer, is_unsigned, plain_type
+from npuc.compiler.emit.upstream.linalg.writer import INDEX, Writer, plain_type
+from npuc.compiler.emit.upstream.ranges import is_unsigned
 from npuc.dialects.tensors import Tensor, tensor_type
 
 Scalar = Callable[[Writer, Attribute, Sequence[SSAValue]], SSAValue]

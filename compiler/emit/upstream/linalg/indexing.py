@@ -9,16 +9,16 @@ of which every iteration is a call on a device.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import i1, i32
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from npuc.compiler.emit.upstream.linalg.elementwise import ADD, EQ, MAX, MIN, MUL, SGE, SLT, Scalar
-from npuc.compiler.emit.upstream.linalg.reductions import bounds
 from npuc.compiler.emit.upstream.linalg.shape import transposed
 from npuc.compiler.emit.upstream.linalg.writer import INDEX, Body, Writer, broadcast_exprs, dims
+from npuc.compiler.emit.upstream.placing import Placing, placing_of
+from npuc.compiler.emit.upstream.ranges import neutral
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.base import ints
 from npuc.dialects.train.indexing import INDEXED, IndexOp
@@ -55,40 +55,7 @@ def _index(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAVa
     return list(w.generic_of(index, exprs, [w.empty(tensor_of(element, picked))], len(picked), body))
 
 
-@dataclass(frozen=True)
-class _Written:
-    """What is written where: x, the elements of src, the indices, and how axes of x are walked (`axes`)."""
-
-    x: SSAValue
-    src: SSAValue
-    index: Sequence[SSAValue]
-    axes: tuple[int, ...]
-    negative: bool
-    element: Attribute
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The part of x that may be written: src may be smaller along axes that it goes along."""
-        whole, part = shape_of(self.x), shape_of(self.src)
-        return tuple(size if at == INDEXED else part[at] for at, size in zip(self.axes, whole, strict=True))
-
-    @property
-    def free(self) -> list[int]:
-        """The axes of src that no axis of x goes along."""
-        return [axis for axis in range(len(shape_of(self.src))) if axis not in self.axes]
-
-    @property
-    def positions(self) -> int:
-        """The number of boxes that are written."""
-        return prod(shape_of(self.src)[axis] for axis in self.free)
-
-
-def _of(op: IndexPutOp | IndexReduceOp, operands: Sequence[SSAValue]) -> _Written:
-    x, src, *index = operands
-    return _Written(x, src, index, ints(op.axes), op.negative is not None, tensor_type(op.x).element_type)
-
-
-def _matched(w: Writer, by: _Written, initial: SSAValue, body: Body, *, reads: bool) -> SSAValue:
+def _matched(w: Writer, by: Placing, initial: SSAValue, body: Body, *, reads: bool) -> SSAValue:
     """
     A reduction over the free axes of src into `initial`, a tensor of the part of x that may be written.
 
@@ -121,21 +88,21 @@ def _without(body: Body, place: int) -> Body:
     return lambda inside, args: body(inside, [*args[:place], *args[place + 1 :]])
 
 
-def _part(w: Writer, by: _Written) -> SSAValue:
+def _part(w: Writer, by: Placing) -> SSAValue:
     """The part of x that may be written."""
     if by.sizes == shape_of(by.x):
         return by.x
     return w.box(by.x, [0] * len(by.sizes), by.sizes, tensor_of(tensor_type(by.x).element_type, by.sizes))
 
 
-def _back(w: Writer, by: _Written, part: SSAValue) -> SSAValue:
+def _back(w: Writer, by: Placing, part: SSAValue) -> SSAValue:
     """x with its part that may be written."""
     return part if by.sizes == shape_of(by.x) else w.put(part, by.x, [0] * len(by.sizes), by.sizes)
 
 
 def _index_reduce(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     assert isinstance(op, IndexReduceOp)
-    by, combine = _of(op, operands), _COMBINE[op.reduce.data]
+    by, combine = placing_of(op, operands), _COMBINE[op.reduce.data]
     if prod(by.sizes) * by.positions > COMPARED:
         return [_written_in_order(w, by, combine)]
 
@@ -148,21 +115,15 @@ def _index_reduce(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> lis
         return [_matched(w, by, part, body, reads=True)]
     # IREE 3.13 does not take a part of an argument as what a reduction begins with
     type = tensor_of(tensor_type(part).element_type, by.sizes)
-    found = _matched(w, by, w.filled(type, _neutral(op.reduce.data, by.element)), body, reads=True)
+    found = _matched(w, by, w.filled(type, neutral(op.reduce.data, by.element)), body, reads=True)
     both = w.elementwise(type, [part, found], lambda inside, args: combine(inside, by.element, args[:2]))
     return [_back(w, by, both)]
-
-
-def _neutral(way: str, element: Attribute) -> float:
-    """What changes no number that it is combined with."""
-    least, greatest = bounds(element)
-    return {"add": 0, "mul": 1, "max": least, "min": greatest}[way]
 
 
 def _index_put(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """The number of the last element that is put at each place, whatever the order of the search; then that element."""
     assert isinstance(op, IndexPutOp)
-    by = _of(op, operands)
+    by = placing_of(op, operands)
     if prod(by.sizes) * by.positions > COMPARED:
         return [_written_in_order(w, by, None)]
     part, shape = _part(w, by), shape_of(by.src)
@@ -197,7 +158,7 @@ def _index_put(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[S
     return [_back(w, by, w.generic_of([last, part], [exprs, exprs], [empty], len(by.sizes), chosen)[0])]
 
 
-def _written_in_order(w: Writer, by: _Written, combine: Scalar | None) -> SSAValue:
+def _written_in_order(w: Writer, by: Placing, combine: Scalar | None) -> SSAValue:
     """
     A loop over the axes of src that indices depend on, or no axis of x goes along: each iteration combines one box of
     src with one of x, or puts it there.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import AnyFloat, IntegerType, i1, i32
+from xdsl.dialects.builtin import AnyFloat, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from npuc.compiler.emit.upstream.linalg.elementwise import (
@@ -24,27 +24,12 @@ from npuc.compiler.emit.upstream.linalg.elementwise import (
     convert,
 )
 from npuc.compiler.emit.upstream.linalg.shape import reshaped
-from npuc.compiler.emit.upstream.linalg.writer import Writer, dims, is_unsigned, plain, plain_type, wide
+from npuc.compiler.emit.upstream.linalg.writer import Writer, dims, plain, plain_type
+from npuc.compiler.emit.upstream.ranges import bounds, is_unsigned, reduced_axes, wide
 from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
 from npuc.dialects.train.base import ints
 from npuc.dialects.train.extreme import AmaxOp, AminOp, ArgmaxOp, ArgminOp
 from npuc.dialects.train.reduction import ProdOp
-
-
-def bounds(element: Attribute) -> tuple[float, float]:
-    """The least and the greatest value of an element type."""
-    if isinstance(element, AnyFloat):
-        return -float("inf"), float("inf")
-    bits = cast(IntegerType, element).width.data
-    return (0, (1 << bits) - 1) if is_unsigned(element) else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
-
-
-def reduced_axes(before: Sequence[int], after: Sequence[int]) -> tuple[int, ...]:
-    """The axes over which `train.reduce` sums: those that broadcasting the result back would add or stretch."""
-    skipped = len(before) - len(after)
-    return tuple(
-        axis for axis, size in enumerate(before) if axis < skipped or (after[axis - skipped] == 1 and size != 1)
-    )
 
 
 def _reduced(

@@ -13,7 +13,8 @@ from xdsl.dialects.builtin import AnyFloat, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from npuc.compiler.emit.upstream.linalg.elementwise import EQ, OEQ, OLT, SLT, ULT, UNO
-from npuc.compiler.emit.upstream.linalg.writer import INDEX, Writer, dims, is_unsigned
+from npuc.compiler.emit.upstream.linalg.writer import INDEX, Writer, dims
+from npuc.compiler.emit.upstream.ranges import is_unsigned
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.sort import ArgsortOp, SortOp
 

@@ -17,9 +17,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
-    Signedness,
     TensorType,
-    f32,
     i1,
     i32,
     i64,
@@ -78,18 +76,6 @@ def plain_type(type: Attribute) -> Attribute:
         whole = cast(Tensor, type)
         return tensor_of(plain(whole.element_type), whole.get_shape())
     return plain(type)
-
-
-def is_unsigned(element: Attribute) -> bool:
-    """Whether integers of a type have no sign, as booleans have none."""
-    if not isinstance(element, IntegerType):
-        return False
-    return element == i1 or cast(IntegerType, element).signedness.data is Signedness.UNSIGNED
-
-
-def wide(element: Attribute) -> Attribute:
-    """The type in which sums of an element type are added up: f32 for shorter floats, which are rounded at the end."""
-    return f32 if isinstance(element, AnyFloat) and element.bitwidth < f32.bitwidth else element
 
 
 def dims(rank: int) -> list[Expr]:

@@ -1,0 +1,1 @@
+"""Compilers of others that take what npuc emits: what they compute is compared with npuc's interpreter."""
