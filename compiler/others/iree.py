@@ -42,7 +42,7 @@ class Iree(Other):
         context = runtime.SystemContext(config=runtime.Config("local-sync"))
         module = runtime.VmModule.copy_buffer(context.instance, made)
         context.add_vm_module(module)
-        found: Any = context.modules[module.name][function](*map(np.ascontiguousarray, values))
+        found: Any = context.modules[module.name][function](*values)
         results: list[Any] = list(cast("list[Any]", found)) if isinstance(found, list | tuple) else [found]
         return [np.asarray(one.to_host() if hasattr(one, "to_host") else one) for one in results]
 
