@@ -23,12 +23,7 @@ class Iree(Other):
     title = "IREE"
     emits = "linalg"
     extra = "iree"
-    module = "iree.compiler"
-
-    def check_installed(self) -> None:
-        """See `Other`; the runtime is another distribution."""
-        super().check_installed()
-        Runtime().check_installed()
+    modules = ("iree.compiler", "iree.runtime")
 
     def version(self) -> str:
         """See `Other`."""
@@ -45,17 +40,6 @@ class Iree(Other):
         found: Any = context.modules[module.name][function](*values)
         results: list[Any] = list(cast("list[Any]", found)) if isinstance(found, list | tuple) else [found]
         return [np.asarray(one.to_host() if hasattr(one, "to_host") else one) for one in results]
-
-
-class Runtime(Iree):
-    """IREE's runtime alone, to see whether it is there."""
-
-    title = "IREE's runtime"
-    module = "iree.runtime"
-
-    def check_installed(self) -> None:
-        """See `Other`."""
-        Other.check_installed(self)
 
 
 OTHER = Iree()

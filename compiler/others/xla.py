@@ -20,7 +20,7 @@ class Xla(Other):
     title = "XLA of jaxlib"
     emits = "stablehlo"
     extra = "jax"
-    module = "jax"
+    modules = ("jax", "jaxlib")
 
     def version(self) -> str:
         """See `Other`."""
