@@ -1,0 +1,94 @@
+"""Programs in the forms of other compilers: written, read again, and run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.parser import Parser
+
+from npuc.compiler.emit.base import Translation, get_emitter
+from npuc.compiler.interpreter.execute import call
+from npuc.compiler.interpreter.numbers import Numbers
+from npuc.compiler.core.verify import the_function
+from npuc.compiler.others.base import Other, get_other
+from npuc.dialects.stablehlo import STABLEHLO
+from npuc.dialects.stablehlo.chlo import CHLO
+from npuc.frontends.mlir import make_context
+from tests.unit.emit.upstream.cases import Array, Case, program
+
+FORMS = ("linalg", "stablehlo")
+COMPILERS = {"iree": "iree.compiler", "xla": "jax"}
+"""Other compilers, and what is imported where they are installed."""
+
+
+def read(text: str) -> ModuleOp:
+    """A module of npuc's dialects, verified."""
+    module = Parser(make_context(), text).parse_module()
+    module.verify()
+    return module
+
+
+def written(name: str, module: ModuleOp) -> str:
+    """A module of primitives as an emitter writes it."""
+    emitter = get_emitter(name)
+    assert isinstance(emitter, Translation)
+    return emitter.write(module)
+
+
+def read_again(text: str) -> ModuleOp:
+    """What an emitter wrote, by xDSL's parser and verifier."""
+    from xdsl.dialects.arith import Arith
+    from xdsl.dialects.func import Func
+    from xdsl.dialects.linalg import Linalg
+    from xdsl.dialects.math import Math
+    from xdsl.dialects.scf import Scf
+    from xdsl.dialects.tensor import Tensor
+
+    context = Context(allow_unregistered=True)  # `arith.remf` is none of xDSL's
+    for dialect in (Builtin, Func, Arith, Math, Linalg, Tensor, Scf, STABLEHLO, CHLO):
+        context.load_dialect(dialect)
+    module = Parser(context, text).parse_module()
+    module.verify()
+    return module
+
+
+def other_compiler(name: str) -> Other:
+    """A compiler of others; skips the test where it is not installed."""
+    pytest.importorskip(COMPILERS[name])
+    return get_other(name)
+
+
+def wrong_cases(compiler: Other, cases: Sequence[Case]) -> list[str]:
+    """The calls of which a compiler computes something else than the interpreter, all in one program."""
+    text, values = program(cases)
+    module = read(text)
+    expected = call(module, the_function(module), values, Numbers())
+    found = compiler.compute(written(compiler.emits, module), "main", values)
+    wrong, results = list[str](), iter(zip(found, expected, strict=True))
+    for case in cases:
+        for _ in case.types()[1]:
+            if not _agree(case, *map(np.asarray, next(results))):
+                wrong.append(case.text)
+    return wrong
+
+
+def _agree(case: Case, found: Array, expected: Array) -> bool:
+    if found.shape != expected.shape:
+        return False
+    if case.exact or expected.dtype.kind != "f":
+        return bool(np.array_equal(found.astype(expected.dtype), expected, equal_nan=expected.dtype.kind == "f"))
+    return bool(np.allclose(found, expected, rtol=1e-5, atol=1e-6, equal_nan=True))
+
+
+def mlir_parses(text: str, *, unregistered: bool = False) -> None:
+    """Parse and verify a module by MLIR itself, that of IREE's compiler; skips the test without it."""
+    pytest.importorskip("iree.compiler")
+    ir = import_module("iree.compiler.ir")
+    with ir.Context() as context:
+        context.allow_unregistered_dialects = unregistered
+        ir.Module.parse(text).operation.verify()
