@@ -99,7 +99,7 @@ def check_with(
     data = _data(module, options.seed)
     with texts_of(source).quoted():
         tell("run")
-        expected = _computed(module, data, double=False)
+        expected = computed(module, data, double=False)
     primitives = as_primitives(copied(module), texts_of(source))
     found: list[Agreement] = []
     for other in compilers:
@@ -158,7 +158,7 @@ def _values(module: ModuleOp, data: dict[str, Array], *, double: bool = False) -
     return found
 
 
-def _computed(module: ModuleOp, data: dict[str, Array], *, double: bool) -> dict[str, Array]:
+def computed(module: ModuleOp, data: dict[str, Array], *, double: bool) -> dict[str, Array]:
     """The results of the interpreter by name."""
     func = the_function(module)
     numbers = Numbers(double=double, accumulator_bits=widths_of(module).accumulator_bits)
@@ -179,7 +179,7 @@ def _agreement(
     far = [name for name in expected if not compare_within({name: expected[name]}, theirs, WITHIN).equal]
     amplified: list[tuple[str, Comparison]] = []
     if far:
-        exact, nudged = (_computed(module, one, double=True) for one in (data, _nudged(data)))
+        exact, nudged = (computed(module, one, double=True) for one in (data, _nudged(data)))
         for name in far:
             moved = _farther(exact[name], expected[name], nudged[name])
             amplified.append((name, compare({name: exact[name]}, theirs, {name: moved})))

@@ -37,7 +37,7 @@ class Other(ABC):
     def check_installed(self) -> None:
         """Raise `UsageError` that names the extra, where the compiler is not installed."""
         for module in self.modules:
-            if not _is_installed(module):
+            if not is_installed(module):
                 message = f"--with {self.name} needs {self.title}, which is not installed ({module})"
                 raise UsageError(message, hint=f"pip install 'npuc[{self.extra}]'")
 
@@ -84,7 +84,7 @@ def _told(status: int, said: str) -> str:
     return named[:MOST_LETTERS]
 
 
-def _is_installed(module: str) -> bool:
+def is_installed(module: str) -> bool:
     """Whether a module can be found; it is not loaded."""
     try:
         return find_spec(module) is not None

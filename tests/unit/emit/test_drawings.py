@@ -58,7 +58,10 @@ def test_compile_prints_where_no_file_is_named(out: Path, capsys: pytest.Capture
     ("arguments", "error"),
     [
         (("--emit", "trace"), "--emit trace needs a program with its costs"),
-        (("--emit", "png"), "--emit png: expected mlir, astra-network, chakra, dot, scalesim, svg or trace"),
+        (
+            ("--emit", "png"),
+            "--emit png: expected mlir, astra-network, chakra, dot, linalg, scalesim, stablehlo, svg or trace",
+        ),
         (("--depth", "2"), "--depth is about a graph"),
         (("--emit", "svg", "--depth", "two"), "--depth two: expected auto, ops, layers or a number from 1"),
         (("--emit", "svg", "--only", "logit"), "--only logit: it matches no layer"),

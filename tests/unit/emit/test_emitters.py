@@ -83,7 +83,9 @@ def emit(*options: str) -> int:
 
 
 def test_own_emitters_have_a_file_each() -> None:
-    assert own_emitters() == ("mlir", "astra-network", "chakra", "dot", "scalesim", "svg", "trace")
+    assert own_emitters() == (
+        *("mlir", "astra-network", "chakra", "dot", "linalg", "scalesim", "stablehlo", "svg", "trace"),
+    )
     assert emitter_names()[:7] == own_emitters()
 
 
@@ -121,7 +123,11 @@ def test_a_folder_of_files(published: Path, capsys: pytest.CaptureFixture[str]) 
         ("wrong", 1, "emitter 'wrong' returned str, expected Emitted"),
         ("absent", 2, "emitter 'absent' cannot be loaded from count_model:Nobody"),
         ("none", 2, "builtins:dict: 'none' is not an emitter"),
-        ("mlri", 2, "mlri: expected mlir, astra-network, chakra, dot, scalesim, svg, trace, absent, count, fails, "),
+        (
+            "mlri",
+            2,
+            "mlri: expected mlir, astra-network, chakra, dot, linalg, scalesim, stablehlo, svg, trace, absent, count, ",
+        ),
     ],
 )
 def test_errors(published: Path, capsys: pytest.CaptureFixture[str], name: str, status: int, error: str) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.generic]
+from npuc.compiler.layers.base import Array
+
 _DTYPES = {"f32": np.float32, "f64": np.float64, "i1": np.bool_, "i8": np.int8, "i32": np.int32, "i64": np.int64}
 SPECIAL = np.array([[np.nan, -np.inf, np.inf, -0.0], [0.0, 1.5, -2.5, 3.0]], np.float32)
 
@@ -19,14 +20,14 @@ class Case:
     """An operation as text, with `%0`, `%1`, … for its operands; `given` are values of some of them, else random."""
 
     text: str
-    given: Mapping[int, Array] = field(default_factory=dict)
+    given: Mapping[int, Array] = field(default_factory=dict[int, Array])
     exact: bool = False
     """Whether its results are equal to the bit."""
 
     @property
     def name(self) -> str:
         """The operation."""
-        return re.search(r"(train|npu)\.\w+", self.text).group()  # type: ignore[union-attr]
+        return self.text.split()[0]
 
     def types(self) -> tuple[list[str], list[str]]:
         """The types of operands and results."""
@@ -34,7 +35,7 @@ class Case:
         return re.findall(r"tensor<[^>]*>", before.rpartition(" : ")[2]), re.findall(r"tensor<[^>]*>", after)
 
 
-def shape_and_dtype(type: str) -> tuple[tuple[int, ...], type]:
+def shape_and_dtype(type: str) -> tuple[tuple[int, ...], Any]:
     """What numpy calls a tensor type."""
     *sizes, element = type.removeprefix("tensor<").removesuffix(">").split("x")
     return tuple(map(int, sizes)), _DTYPES[element]

@@ -11,10 +11,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.parser import Parser
 
+from npuc.compiler.core.verify import the_function
 from npuc.compiler.emit.base import Translation, get_emitter
 from npuc.compiler.interpreter.execute import call
 from npuc.compiler.interpreter.numbers import Numbers
-from npuc.compiler.core.verify import the_function
 from npuc.compiler.others.base import Other, get_other
 from npuc.dialects.stablehlo import STABLEHLO
 from npuc.dialects.stablehlo.chlo import CHLO

@@ -1,4 +1,4 @@
-"""Each primitive in the forms of other compilers: their text is read again, and they compute what the interpreter does."""
+"""Each primitive in the forms of other compilers: their text is read again, and gives what the interpreter does."""
 
 import re
 
@@ -37,16 +37,7 @@ def test_the_text_is_read_again(form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_mlir_reads_the_text(form: str) -> None:
-    if form == "linalg":
-        mlir_parses(written(form, read(program(CASES)[0])))
-        return
-    ir = pytest.importorskip("jaxlib.mlir.ir")
-    dialect = pytest.importorskip("jaxlib.mlir.dialects.stablehlo")
-    chlo = pytest.importorskip("jaxlib.mlir.dialects.chlo")
-    with ir.Context() as context:
-        dialect.register_dialect(context)
-        chlo.register_dialect(context)
-        ir.Module.parse(written(form, read(program(CASES)[0]))).operation.verify()
+    mlir_parses(written(form, read(program(CASES)[0])))
 
 
 @pytest.mark.parametrize("name", COMPILERS)
@@ -63,7 +54,8 @@ def test_iree_writes_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_signature_is_that_of_the_program() -> None:
     module = read(
         'func.func @step(%x: tensor<2xf32> {train.input = "x"}, %w: tensor<2xf32> {train.param = "fc.weight"})'
-        ' -> (tensor<f32> {train.loss}, tensor<2xf32> {train.updates = 1 : i64}, tensor<2xf32> {train.output = "y"}) {\n'
+        " -> (tensor<f32> {train.loss}, tensor<2xf32> {train.updates = 1 : i64},"
+        ' tensor<2xf32> {train.output = "y"}) {\n'
         "  %y = train.mul %x, %w : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>\n"
         "  %l = train.reduce %y : (tensor<2xf32>) -> tensor<f32>\n"
         "  func.return %l, %y, %y : tensor<f32>, tensor<2xf32>, tensor<2xf32>\n}\n"
@@ -86,5 +78,5 @@ def test_what_has_no_form_is_listed(form: str) -> None:
         " : (tensor<1x6x4xf32>, tensor<1x3x6xf32>) -> tensor<4x3xi32>\n"
         "  func.return %p : tensor<4x2xi32>\n}\n"
     )
-    with pytest.raises(SourceError, match=r"no form for train.nonzero of found; train.nms of boxes, more$"):
+    with pytest.raises(SourceError, match=r"no form for train.nonzero of found; train.nms of boxes, more\n"):
         written(form, module)

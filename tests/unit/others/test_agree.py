@@ -1,0 +1,146 @@
+"""`npuc check --with`: another compiler beside the interpreter, on whole steps."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from npuc.compiler.cli import run_command
+from npuc.compiler.core.errors import CheckError, UsageError
+from npuc.compiler.layers.base import Array
+from npuc.compiler.others import agree, base
+from npuc.compiler.others.agree import Agreement, check_with
+from npuc.compiler.others.base import Other
+from npuc.frontends.source import open_source, text_source
+from tests.unit.emit.upstream.forms import COMPILERS, other_compiler
+
+SMALL = {"mlp": {"batch": 2}, "lenet": {"batch": 2}}
+NETWORK = """
+network small(batch=4, rate=0.1) {
+  input x: f32[batch, 6]
+  labels y: i32[batch]
+  h = linear(x, 5)
+  a = relu(h)
+  logits = linear(a, 3)
+  loss cross_entropy(logits, y)
+  optimizer sgd(lr=rate)
+}
+"""
+"""A network with a layer of each kind that matters here."""
+
+
+class Own(Other):
+    """The interpreter in place of another compiler, which makes what it is told to."""
+
+    name = "iree"
+    title = "a compiler"
+    emits = "linalg"
+    extra = "iree"
+    modules = ("numpy",)
+
+    def __init__(self, change: float = 0.0, status: int = 0, said: str = ""):
+        self.change, self.status, self.said = change, status, said
+
+    def version(self) -> str:
+        return "1.0"
+
+    def compute(self, text: str, function: str, values: Sequence[Array]) -> list[Array]:
+        raise NotImplementedError
+
+    def run(self, text: str, function: str, values: Sequence[Array]) -> list[Array]:
+        if self.status:
+            raise self._failed(self.status, self.said)
+        results = [np.array(one, copy=True) for one in self.expected.values()]
+        results[-1] = results[-1] * (1 + self.change)
+        return results
+
+    expected: dict[str, Array]
+
+
+def checked(monkeypatch: pytest.MonkeyPatch, own: Own) -> list[Agreement]:
+    """The check of the small network by a stand-in."""
+    computed = agree.computed
+
+    def keep(module: Any, data: Any, *, double: bool) -> dict[str, Array]:
+        own.expected = computed(module, data, double=double)
+        return own.expected
+
+    monkeypatch.setattr(agree, "computed", keep)
+    monkeypatch.setattr(agree, "get_other", {"iree": own}.get)
+    return check_with(text_source(NETWORK, "dsl", "net.dsl"), {}, ["iree"])
+
+
+def test_equal_results_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    (found,) = checked(monkeypatch, Own(change=1e-7))
+    assert found.amplified == ()
+    assert str(found).startswith("a compiler 1.0: ")
+    assert f"{found.results} results, {found.results} equal to 1e-05" in str(found)
+
+
+def test_another_result_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CheckError, match=r"1\.0 computes 'output logits' differently, by more than 1e-05"):
+        checked(monkeypatch, Own(change=1e-3))
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "told"),
+    [
+        (1, "Error code: 1\n<stdin>:3: error: no such thing\nmore\n", "<stdin>:3: error: no such thing"),
+        (1, "it does not work\n", "it does not work"),
+        (-11, "", "its process was ended by signal 11"),
+    ],
+)
+def test_a_failure_is_the_compilers(monkeypatch: pytest.MonkeyPatch, status: int, said: str, told: str) -> None:
+    with pytest.raises(CheckError) as raised:
+        checked(monkeypatch, Own(status=status, said=said))
+    assert raised.value.message == f"a compiler 1.0 does not run what --emit linalg writes: {told}"
+    assert str(raised.value.__cause__) == said
+
+
+@pytest.mark.parametrize("name", base.OTHERS)
+def test_a_missing_extra_is_named(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(base, "is_installed", dict[str, bool]().get)
+    assert run_command(["check", "samples:mlp", "--with", name]) == 2
+    extra = "jax" if name == "xla" else name
+    assert f"pip install 'npuc[{extra}]'" in capsys.readouterr().err
+
+
+def test_an_unknown_compiler() -> None:
+    with pytest.raises(UsageError, match="--with gcc: expected iree or xla"):
+        base.get_other("gcc")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["-O1"], "-O does not apply"),
+        (["--quantize", "int8"], "--quantize does not apply"),
+        (["--precision", "bf16"], "compares in f32"),
+    ],
+)
+def test_what_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: list[str], told: str
+) -> None:
+    monkeypatch.setattr(base, "is_installed", bool)
+    assert run_command(["check", "samples:mlp", "-D", "batch=2", "--with", "iree", *options]) == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("sample", SMALL)
+@pytest.mark.parametrize("name", COMPILERS)
+def test_steps_run(name: str, sample: str) -> None:
+    other_compiler(name)
+    (found,) = check_with(open_source(f"samples:{sample}"), {"defines": SMALL[sample]}, [name])
+    assert found.amplified == ()
+    assert found.difference < 1e-5
+
+
+def test_the_command_prints_a_line_each(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    other_compiler("xla")
+    (tmp_path / "net.dsl").write_text(NETWORK)
+    assert run_command(["check", str(tmp_path / "net.dsl"), "--with", "xla", "-q"]) == 0
+    assert capsys.readouterr().out.startswith("XLA of jaxlib ")
