@@ -10,8 +10,8 @@ from npuc.compiler.layers import forget_outside
 from tests.docs.pages import blocks_of, executed, give_files, read_page
 from tests.docs.shell import Shell
 
-NEEDING = ("study-digamma",)
-"""Pages whose examples need the package cmaes."""
+NEEDING = {"study-digamma": ("cmaes",), "mlir": ("iree.compiler", "iree.runtime", "jax")}
+"""Pages whose examples need modules of optional groups."""
 
 
 def run_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, with_long: bool = True) -> None:

@@ -57,6 +57,7 @@ NAMES = (
         "devices",
         "scalesim",
         "chakra",
+        "mlir",
         "validation",
         "hardware",
         "cli",

@@ -9,5 +9,6 @@ from tests.docs.examples import NEEDING, run_page
 
 @pytest.mark.parametrize("page", NEEDING)
 def test_examples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("cmaes")
+    for module in NEEDING[page]:
+        pytest.importorskip(module)
     run_page(page, tmp_path, monkeypatch)

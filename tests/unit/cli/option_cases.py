@@ -42,6 +42,7 @@ EXEMPT = {
 
 REFUSES = (
     "check --limit",
+    "check --with",
     "run --dataset",
     "training --dataset",
     *(

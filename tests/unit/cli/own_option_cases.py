@@ -147,6 +147,7 @@ OWN = {
     "check -D": Case("-D hidden=0"),
     "check --set": Case("--set memory.spm_kib=0.001"),
     "check --limit": Case("--limit 1"),
+    "check --with": Case("--with gcc"),
     "check --quiet": Case("-q", "--set maestro.num_pes=2"),
     "fmt --check": Case("--check"),
     "fmt --diff": Case("--diff"),
