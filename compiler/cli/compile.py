@@ -12,24 +12,21 @@ import typer
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.plot.step import VIEWS, draw_step
-from npuc.compiler.cli.plot.target import PictureTarget, picture_target
+from npuc.compiler.cli.plot.target import picture_target
 from npuc.compiler.cli.progress import said, stages
 from npuc.compiler.cli.shared import (
     Verb,
     aside,
-    check_folder,
     check_rows,
-    check_target,
     is_defect,
     make_console,
     write_folder,
     write_result,
 )
 from npuc.compiler.cli.verbs.absent import without
-from npuc.compiler.cli.verbs.results import check_one_on_stdout
+from npuc.compiler.cli.verbs.compile_outputs import CompileOutputs
 from npuc.compiler.cli.watching import watching
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import BEST_BUCKETS
 from npuc.compiler.core.outputs import write_file
 
@@ -38,70 +35,21 @@ if TYPE_CHECKING:
 
     from npuc.compiler.core.options import CompileKeywords
     from npuc.compiler.driver.compile import Compilation
-    from npuc.compiler.driver.primitives import AboveNpu
+    from npuc.compiler.driver.levels.primitives import AboveNpu
     from npuc.compiler.driver.watch.watcher import Watcher
-    from npuc.compiler.emit.base import Emitted, Emitter
+    from npuc.compiler.emit.base import Emitted
     from npuc.compiler.report.text.table import Rows
     from npuc.frontends.source import Source
 
 
 EMITTED = "mlir|linalg|stablehlo|dot|svg|trace|chakra|astra-network|scalesim"
 DEPTHS = "auto|ops|layers|N"
-SCALESIM = "SCALE-Sim's files come from the backend 'cycle' alone"
 ROWS: tuple[Rows, ...] = ("folded", "all", "cores")
 
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
     app.command("compile")(expanded(command))
-
-
-@frozen
-class CompileOutputs:
-    """Where results go: `-` is standard output, None nowhere."""
-
-    json: str | None
-    csv: str | None
-    program: str | None
-    emitter: Emitter
-    """What writes `program`."""
-    rows: Rows
-    reports: str | None = None
-    """A folder for SCALE-Sim's reports."""
-    depth: str | None = None
-    """How far a graph is folded."""
-    picture: PictureTarget | None = None
-    statistics: str | None = None
-    """Those of the passes."""
-
-    @property
-    def files(self) -> list[str | None]:
-        """Those that are one file each."""
-        return [self.json, self.csv, None if self.emitter.folder else self.program]
-
-    @property
-    def emits_primitives(self) -> bool:
-        """Whether `program` is the step in primitives, whatever the backend makes of it."""
-        return self.program is not None and self.emitter.of_primitives
-
-    def check(self, backends: Sequence[str]) -> None:
-        """Raise `UsageError` for outputs that cannot be, before any work is done."""
-        emitted = self.program if self.emitter.folder else None
-        for folder in (self.reports, emitted):
-            if folder is not None:
-                check_folder(folder)
-        only = {"cycle": SCALESIM} if self.reports is not None else {}
-        if self.program is not None and self.emitter.backend is not None:
-            only[self.emitter.backend] = self.emitter.refusal
-        for backend, refusal in only.items():
-            if list(backends) != [backend]:
-                raise UsageError(refusal, hint=f"-b {backend}")
-        program = None if self.emitter.folder else self.program
-        check_one_on_stdout(json=self.json, csv=self.csv, o=program, statistics_json=self.statistics)
-        if self.program is not None and len(backends) > 1:
-            raise UsageError("-o writes the program of one backend, and several are named")
-        for path in self.files:
-            check_target(path)
 
 
 def command(
@@ -236,7 +184,7 @@ def _compile(
 
     above: AboveNpu | None = None
     if outputs.emits_primitives:
-        from npuc.compiler.driver.primitives import AboveNpu
+        from npuc.compiler.driver.levels.primitives import AboveNpu
 
         above = AboveNpu()
     watching = watchers if above is None else (*watchers, above)

@@ -22,7 +22,7 @@ from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import Say
 from npuc.compiler.core.stages import tell
 from npuc.compiler.driver.check import MAC_LIMIT, initial_data, random_data
-from npuc.compiler.driver.primitives import as_primitives, check_above
+from npuc.compiler.driver.levels.primitives import as_primitives, check_above
 from npuc.compiler.driver.read import texts_of
 from npuc.compiler.driver.running.check_size import held_bytes, refuse_large
 from npuc.compiler.driver.running.lower import lowered_source

@@ -32,6 +32,7 @@ from npuc.compiler.core.stages import tell
 from npuc.compiler.core.texts import decoded
 from npuc.compiler.core.verify import SourceTexts, verify_module
 from npuc.compiler.driver.devices import stamp_machine_units, without_loss
+from npuc.compiler.driver.levels.primitives import as_primitives
 from npuc.compiler.driver.machine import stamp_target
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.passes import (
@@ -42,7 +43,6 @@ from npuc.compiler.driver.passes import (
     run_pipeline,
     write_pipeline,
 )
-from npuc.compiler.driver.primitives import as_primitives
 from npuc.compiler.driver.read import check_step, read_program, texts_of
 from npuc.compiler.driver.unread import unread_in_target, warnings_of
 from npuc.compiler.driver.watch.asked import asked_watchers, check_shown

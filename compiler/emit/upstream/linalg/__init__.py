@@ -11,7 +11,7 @@ from npuc.compiler.emit.upstream.linalg import (
     shape,
     sorting,
 )
-from npuc.compiler.emit.upstream.linalg.writer import Writer, plain_type
+from npuc.compiler.emit.upstream.linalg.writer import LinalgWriter, plain_type
 from npuc.compiler.emit.upstream.program import Form
 
 LINALG = Form(
@@ -22,5 +22,5 @@ LINALG = Form(
         for name, lowering in family.LOWERINGS.items()
     },
     plain_type,
-    Writer,
+    LinalgWriter,
 )

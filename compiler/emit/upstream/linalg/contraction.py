@@ -9,14 +9,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from npuc.compiler.emit.upstream.linalg.elementwise import ADD, MUL, convert
-from npuc.compiler.emit.upstream.linalg.writer import Writer, plain, plain_type
+from npuc.compiler.emit.upstream.linalg.writer import LinalgWriter, plain, plain_type
 from npuc.compiler.emit.upstream.ranges import wide
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.nest import Axis
 from npuc.dialects.tensors import Tensor, tensor_of, tensor_type
 
 
-def _contract(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _contract(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """
     Products are added up in the type of the result, in f32 for shorter floats, which are rounded at the end.
     """
@@ -35,7 +35,7 @@ def _contract(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SS
     sums = wide(element)
     type = cast(Tensor, plain_type(op.results[0].type))
 
-    def body(inside: Writer, args: Sequence[SSAValue]) -> SSAValue:
+    def body(inside: LinalgWriter, args: Sequence[SSAValue]) -> SSAValue:
         factors = [convert(inside, arg, own, sums) for arg, own in zip(args, elements, strict=False)]
         return ADD(inside, sums, [args[2], MUL(inside, sums, factors)])
 

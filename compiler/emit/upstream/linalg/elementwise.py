@@ -9,11 +9,11 @@ from typing import cast
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, f32, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from npuc.compiler.emit.upstream.linalg.writer import INDEX, Writer, plain_type
+from npuc.compiler.emit.upstream.linalg.writer import INDEX, LinalgWriter, plain_type
 from npuc.compiler.emit.upstream.ranges import is_unsigned
 from npuc.dialects.tensors import Tensor, tensor_type
 
-Scalar = Callable[[Writer, Attribute, Sequence[SSAValue]], SSAValue]
+Scalar = Callable[[LinalgWriter, Attribute, Sequence[SSAValue]], SSAValue]
 """From scalars of the operands, whose element type in the program is given, to that of the result."""
 
 OEQ, OGT, OGE, OLT, OLE, UNE, UNO = 1, 2, 3, 4, 5, 13, 14
@@ -25,7 +25,7 @@ EQ, NE, SLT, SLE, SGT, SGE, ULT, ULE, UGT, UGE = range(10)
 def _named(floats: str, signed: str, unsigned: str | None = None) -> Scalar:
     """The operation of floats, of integers with a sign and of those without one."""
 
-    def write(w: Writer, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
+    def write(w: LinalgWriter, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
         if isinstance(element, AnyFloat):
             return w.same(floats, *args)
         return w.same(unsigned if unsigned is not None and is_unsigned(element) else signed, *args)
@@ -40,20 +40,20 @@ def _math(name: str) -> Scalar:
 def _compared(floats: int, signed: int, unsigned: int) -> Scalar:
     """A comparison by its predicates."""
 
-    def write(w: Writer, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
+    def write(w: LinalgWriter, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
         by = floats if isinstance(element, AnyFloat) else unsigned if is_unsigned(element) else signed
         return w.compare(by, args[0], args[1])
 
     return write
 
 
-def _abs(w: Writer, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
+def _abs(w: LinalgWriter, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
     if isinstance(element, AnyFloat):
         return w.same("math.absf", *args)
     return args[0] if is_unsigned(element) else w.same("math.absi", *args)
 
 
-def _inverted(w: Writer, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
+def _inverted(w: LinalgWriter, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
     """All bits inverted, that of a boolean too."""
     return w.same("arith.xori", args[0], w.number(1 if element == i1 else -1, args[0].type))
 
@@ -63,7 +63,7 @@ def _shifted(name: str, *, keeps_sign: bool) -> Scalar:
     A shift; beyond the width of the type, where that of arith has no value, nothing is left, or the sign alone.
     """
 
-    def write(w: Writer, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
+    def write(w: LinalgWriter, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
         x, by = args
         bits = cast(IntegerType, x.type).width.data
         inside = w.compare(ULT, by, w.number(bits, by.type))
@@ -75,12 +75,12 @@ def _shifted(name: str, *, keeps_sign: bool) -> Scalar:
     return write
 
 
-def _log10(w: Writer, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
+def _log10(w: LinalgWriter, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
     """By the natural logarithm: IREE 3.13 calls a `log10f` for that of math, which its programs are not linked with."""
     return w.same("arith.divf", w.same("math.log", *args), w.number(log(10), args[0].type))
 
 
-def _pow(w: Writer, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
+def _pow(w: LinalgWriter, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
     """
     Of integers by squaring, a bit of the exponent at a time, as IREE 3.13 does not take `math.ipowi`; exponents below 0
     have no value.
@@ -97,7 +97,7 @@ def _pow(w: Writer, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
     return found
 
 
-def _where(w: Writer, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
+def _where(w: LinalgWriter, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
     return w.select(*args)
 
 
@@ -143,7 +143,7 @@ SCALARS: Mapping[str, Scalar] = {
 }
 
 
-def elementwise(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def elementwise(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """One `linalg.generic`."""
     scalar = SCALARS[op.name]
     element = tensor_type(op.operands[-1]).element_type
@@ -151,7 +151,7 @@ def elementwise(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[
     return [w.elementwise(type, operands, lambda inside, args: scalar(inside, element, args[: len(operands)]))]
 
 
-def convert(w: Writer, x: SSAValue, before: Attribute, after: Attribute) -> SSAValue:
+def convert(w: LinalgWriter, x: SSAValue, before: Attribute, after: Attribute) -> SSAValue:
     """
     A scalar in another element type: to integers towards zero, to a boolean whether it is not 0.
 
@@ -180,7 +180,7 @@ def convert(w: Writer, x: SSAValue, before: Attribute, after: Attribute) -> SSAV
     return w.one("arith.extui" if is_unsigned(before) else "arith.extsi", [x], to)
 
 
-def cast_op(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def cast_op(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """`train.cast`."""
     before, after = tensor_type(op.operands[0]).element_type, tensor_type(op.results[0]).element_type
     if before == after:
@@ -189,7 +189,7 @@ def cast_op(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAV
     return [w.elementwise(type, operands, lambda inside, args: convert(inside, args[0], before, after))]
 
 
-def to_index(w: Writer, value: SSAValue) -> SSAValue:
+def to_index(w: LinalgWriter, value: SSAValue) -> SSAValue:
     """An integer as an index."""
     return w.one("arith.index_cast", [value], INDEX)
 

@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from npuc.compiler.emit.upstream.linalg.elementwise import ADD, EQ, MAX, MIN, MUL, SGE, SLT, Scalar
 from npuc.compiler.emit.upstream.linalg.shape import transposed
-from npuc.compiler.emit.upstream.linalg.writer import INDEX, Body, Writer, broadcast_exprs, dims
+from npuc.compiler.emit.upstream.linalg.writer import INDEX, Body, LinalgWriter, broadcast_exprs, dims
 from npuc.compiler.emit.upstream.placing import Placing, placing_of
 from npuc.compiler.emit.upstream.ranges import neutral
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
@@ -29,7 +29,7 @@ COMPARED = 1 << 27
 _COMBINE: Mapping[str, Scalar] = {"add": ADD, "mul": MUL, "max": MAX, "min": MIN}
 
 
-def _from_start(w: Writer, index: SSAValue, size: int, *, negative: bool) -> SSAValue:
+def _from_start(w: LinalgWriter, index: SSAValue, size: int, *, negative: bool) -> SSAValue:
     """An integer as an index, one below 0 counted from the end if it may be."""
     if negative:
         below = w.compare(SLT, index, w.number(0, index.type))
@@ -37,13 +37,13 @@ def _from_start(w: Writer, index: SSAValue, size: int, *, negative: bool) -> SSA
     return w.one("arith.index_cast", [index], INDEX)
 
 
-def _index(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _index(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     assert isinstance(op, IndexOp)
     x, *index = operands
     picked, axes, element = shape_of(op.out), ints(op.axes), tensor_type(x).element_type
     negative = op.negative is not None
 
-    def body(inside: Writer, args: Sequence[SSAValue]) -> SSAValue:
+    def body(inside: LinalgWriter, args: Sequence[SSAValue]) -> SSAValue:
         left = iter(args)
         at = [
             _from_start(inside, next(left), size, negative=negative) if place == INDEXED else inside.loop(place)
@@ -55,7 +55,7 @@ def _index(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAVa
     return list(w.generic_of(index, exprs, [w.empty(tensor_of(element, picked))], len(picked), body))
 
 
-def _matched(w: Writer, by: Placing, initial: SSAValue, body: Body, *, reads: bool) -> SSAValue:
+def _matched(w: LinalgWriter, by: Placing, initial: SSAValue, body: Body, *, reads: bool) -> SSAValue:
     """
     A reduction over the free axes of src into `initial`, a tensor of the part of x that may be written.
 
@@ -68,7 +68,7 @@ def _matched(w: Writer, by: Placing, initial: SSAValue, body: Body, *, reads: bo
     out = [loops[next(places) if at == INDEXED else at] for at in by.axes]
     indexed = [size for at, size in zip(by.axes, shape_of(by.x), strict=True) if at == INDEXED]
 
-    def match(inside: Writer, args: Sequence[SSAValue]) -> SSAValue | Sequence[SSAValue]:
+    def match(inside: LinalgWriter, args: Sequence[SSAValue]) -> SSAValue | Sequence[SSAValue]:
         found: SSAValue | None = None
         for number, (size, arg) in enumerate(zip(indexed, args, strict=False)):
             at = _from_start(inside, arg, size, negative=by.negative)
@@ -88,25 +88,25 @@ def _without(body: Body, place: int) -> Body:
     return lambda inside, args: body(inside, [*args[:place], *args[place + 1 :]])
 
 
-def _part(w: Writer, by: Placing) -> SSAValue:
+def _part(w: LinalgWriter, by: Placing) -> SSAValue:
     """The part of x that may be written."""
     if by.sizes == shape_of(by.x):
         return by.x
     return w.box(by.x, [0] * len(by.sizes), by.sizes, tensor_of(tensor_type(by.x).element_type, by.sizes))
 
 
-def _back(w: Writer, by: Placing, part: SSAValue) -> SSAValue:
+def _back(w: LinalgWriter, by: Placing, part: SSAValue) -> SSAValue:
     """x with its part that may be written."""
     return part if by.sizes == shape_of(by.x) else w.put(part, by.x, [0] * len(by.sizes), by.sizes)
 
 
-def _index_reduce(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _index_reduce(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     assert isinstance(op, IndexReduceOp)
     by, combine = placing_of(op, operands), _COMBINE[op.reduce.data]
     if prod(by.sizes) * by.positions > COMPARED:
         return [_written_in_order(w, by, combine)]
 
-    def body(inside: Writer, args: Sequence[SSAValue]) -> SSAValue:
+    def body(inside: LinalgWriter, args: Sequence[SSAValue]) -> SSAValue:
         chosen, value, found = args
         return inside.select(chosen, combine(inside, by.element, [found, value]), found)
 
@@ -120,7 +120,7 @@ def _index_reduce(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> lis
     return [_back(w, by, both)]
 
 
-def _index_put(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _index_put(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """The number of the last element that is put at each place, whatever the order of the search; then that element."""
     assert isinstance(op, IndexPutOp)
     by = placing_of(op, operands)
@@ -128,7 +128,7 @@ def _index_put(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[S
         return [_written_in_order(w, by, None)]
     part, shape = _part(w, by), shape_of(by.src)
 
-    def body(inside: Writer, args: Sequence[SSAValue]) -> SSAValue:
+    def body(inside: LinalgWriter, args: Sequence[SSAValue]) -> SSAValue:
         chosen, last = args
         number = inside.index(0)
         for axis in by.free:
@@ -140,7 +140,7 @@ def _index_put(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[S
     none = w.filled(tensor_of(i32, by.sizes), -1)
     last = _matched(w, by, none, body, reads=False)
 
-    def chosen(inside: Writer, args: Sequence[SSAValue]) -> SSAValue:
+    def chosen(inside: LinalgWriter, args: Sequence[SSAValue]) -> SSAValue:
         number, before = args[:2]
         there = inside.compare(SGE, number, inside.number(0, i32))
         known = inside.one("arith.index_cast", [inside.select(there, number, inside.number(0, i32))], INDEX)
@@ -158,7 +158,7 @@ def _index_put(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[S
     return [_back(w, by, w.generic_of([last, part], [exprs, exprs], [empty], len(by.sizes), chosen)[0])]
 
 
-def _written_in_order(w: Writer, by: Placing, combine: Scalar | None) -> SSAValue:
+def _written_in_order(w: LinalgWriter, by: Placing, combine: Scalar | None) -> SSAValue:
     """
     A loop over the axes of src that indices depend on, or no axis of x goes along: each iteration combines one box of
     src with one of x, or puts it there.
@@ -169,7 +169,7 @@ def _written_in_order(w: Writer, by: Placing, combine: Scalar | None) -> SSAValu
     kept = [place for place in by.axes if place != INDEXED and place not in looped]
     in_src = sorted(kept)
     block = Block(arg_types=[INDEX, by.x.type])
-    inside, (number, whole) = Writer(block), block.args
+    inside, (number, whole) = LinalgWriter(block), block.args
     at: list[int | SSAValue] = [0] * len(shape)
     for axis in reversed(looped):
         at[axis] = inside.same("arith.remui", number, inside.index(shape[axis]))
@@ -192,7 +192,9 @@ def _written_in_order(w: Writer, by: Placing, combine: Scalar | None) -> SSAValu
     return w.op("scf.for", [*steps, by.x], [by.x.type], regions=[Region(block)])[0]
 
 
-def _extracted(w: Writer, index: SSAValue, at: Sequence[int | SSAValue], size: int, *, negative: bool) -> SSAValue:
+def _extracted(
+    w: LinalgWriter, index: SSAValue, at: Sequence[int | SSAValue], size: int, *, negative: bool
+) -> SSAValue:
     """The index of the iteration that is at these places of src."""
     # an index is the same along the axes where it has size 1
     pairs = zip(at, shape_of(index), strict=True)

@@ -24,7 +24,7 @@ from npuc.compiler.emit.upstream.linalg.elementwise import (
     convert,
 )
 from npuc.compiler.emit.upstream.linalg.shape import reshaped
-from npuc.compiler.emit.upstream.linalg.writer import Writer, dims, plain, plain_type
+from npuc.compiler.emit.upstream.linalg.writer import LinalgWriter, dims, plain, plain_type
 from npuc.compiler.emit.upstream.ranges import bounds, is_unsigned, reduced_axes, wide
 from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
 from npuc.dialects.train.base import ints
@@ -33,7 +33,7 @@ from npuc.dialects.train.reduction import ProdOp
 
 
 def _reduced(
-    w: Writer, x: SSAValue, axes: Sequence[int], out: Tensor, element: Attribute, start: float, combine: Scalar
+    w: LinalgWriter, x: SSAValue, axes: Sequence[int], out: Tensor, element: Attribute, start: float, combine: Scalar
 ) -> SSAValue:
     """x combined over axes, in f32 for shorter floats, in the shape of the result."""
     rank, sums = len(shape_of(x)), plain(wide(element))
@@ -41,7 +41,7 @@ def _reduced(
     initial = w.filled(tensor_of(sums, [shape_of(x)[axis] for axis in kept]), start)
     exprs = dims(rank)
 
-    def body(inside: Writer, args: Sequence[SSAValue]) -> SSAValue:
+    def body(inside: LinalgWriter, args: Sequence[SSAValue]) -> SSAValue:
         return combine(inside, element, [args[1], convert(inside, args[0], element, wide(element))])
 
     (found,) = w.generic([(x, exprs)], [(initial, [exprs[axis] for axis in kept])], rank, body)
@@ -51,11 +51,11 @@ def _reduced(
     return reshaped(w, found, out.get_shape())
 
 
-def _or(w: Writer, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
+def _or(w: LinalgWriter, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
     return w.same("arith.ori", *args)
 
 
-def _reduce(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _reduce(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """Sums; of booleans, whether one is true."""
     x, element = operands[0], tensor_type(op.operands[0]).element_type
     out = cast(Tensor, plain_type(op.results[0].type))
@@ -63,7 +63,7 @@ def _reduce(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAV
     return [_reduced(w, x, axes, out, element, 0, _or if element == i1 else ADD)]
 
 
-def _over_axes(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _over_axes(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """Extremes and products over listed axes."""
     assert isinstance(op, AmaxOp | AminOp | ProdOp)
     element = tensor_type(op.x).element_type
@@ -77,7 +77,7 @@ def _over_axes(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[S
     return [_reduced(w, operands[0], ints(op.axes), out, element, start, combine)]
 
 
-def _place(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _place(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """The first extreme and its index, two results of one reduction; the first NaN is the extreme if there is one."""
     assert isinstance(op, ArgmaxOp | ArgminOp)
     largest, element = isinstance(op, ArgmaxOp), tensor_type(op.x).element_type
@@ -90,7 +90,7 @@ def _place(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAVa
     exprs = dims(len(shape))
     outs = [exprs[number] for number in kept]
 
-    def body(inside: Writer, args: Sequence[SSAValue]) -> list[SSAValue]:
+    def body(inside: LinalgWriter, args: Sequence[SSAValue]) -> list[SSAValue]:
         value, best, place = args
         if isinstance(element, AnyFloat):
             better = inside.compare(OGT if largest else OLT, value, best)

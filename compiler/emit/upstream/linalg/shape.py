@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from npuc.compiler.emit.upstream.linalg.writer import Writer, dims, plain_type
+from npuc.compiler.emit.upstream.linalg.writer import LinalgWriter, dims, plain_type
 from npuc.compiler.emit.upstream.reassociation import groups_of
 from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
 from npuc.dialects.train.base import ints
@@ -26,7 +26,7 @@ def _out(op: Operation) -> Tensor:
     return cast(Tensor, plain_type(op.results[0].type))
 
 
-def copied(w: Writer, args: Sequence[SSAValue]) -> SSAValue:
+def copied(w: LinalgWriter, args: Sequence[SSAValue]) -> SSAValue:
     """The body that yields its first operand."""
     return args[0]
 
@@ -35,7 +35,7 @@ def _grouped(groups: Axes) -> Attribute:
     return ArrayAttr([ArrayAttr([IntegerAttr(axis, i64) for axis in group]) for group in groups])
 
 
-def collapse(w: Writer, x: SSAValue, groups: Axes) -> SSAValue:
+def collapse(w: LinalgWriter, x: SSAValue, groups: Axes) -> SSAValue:
     """A tensor with each group of neighbouring axes as one."""
     if all(len(group) == 1 for group in groups) and len(groups) == len(shape_of(x)):
         return x
@@ -44,7 +44,7 @@ def collapse(w: Writer, x: SSAValue, groups: Axes) -> SSAValue:
     return w.one("tensor.collapse_shape", [x], type, reassociation=_grouped(groups))
 
 
-def unfold(w: Writer, x: SSAValue, shape: Sequence[int], groups: Axes) -> SSAValue:
+def unfold(w: LinalgWriter, x: SSAValue, shape: Sequence[int], groups: Axes) -> SSAValue:
     """A tensor with each axis as a group of neighbouring ones, which have the shape."""
     if all(len(group) == 1 for group in groups) and len(groups) == len(shape):
         return x
@@ -53,7 +53,7 @@ def unfold(w: Writer, x: SSAValue, shape: Sequence[int], groups: Axes) -> SSAVal
     return w.one("tensor.expand_shape", [x], type, reassociation=_grouped(groups), static_output_shape=sizes)
 
 
-def reshaped(w: Writer, x: SSAValue, shape: Sequence[int]) -> SSAValue:
+def reshaped(w: LinalgWriter, x: SSAValue, shape: Sequence[int]) -> SSAValue:
     """The elements of a tensor in another shape: groups of axes as one, then as others."""
     before = shape_of(x)
     if tuple(shape) == before:
@@ -67,11 +67,11 @@ def reshaped(w: Writer, x: SSAValue, shape: Sequence[int]) -> SSAValue:
     return unfold(w, collapse(w, x, [left for left, _ in groups]), shape, [right for _, right in groups])
 
 
-def _reshape(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _reshape(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     return [reshaped(w, operands[0], _out(op).get_shape())]
 
 
-def transposed(w: Writer, x: SSAValue, axes: Sequence[int]) -> SSAValue:
+def transposed(w: LinalgWriter, x: SSAValue, axes: Sequence[int]) -> SSAValue:
     """Axis i of the result is axis axes[i] of x."""
     if list(axes) == list(range(len(axes))):
         return x
@@ -80,22 +80,22 @@ def transposed(w: Writer, x: SSAValue, axes: Sequence[int]) -> SSAValue:
     return w.generic_of([x], [exprs], [w.empty(type)], len(axes), copied)[0]
 
 
-def _transpose(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _transpose(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     assert isinstance(op, TransposeOp)
     return [transposed(w, operands[0], ints(op.axes))]
 
 
-def _expand(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _expand(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     return [operands[0] if shape_of(operands[0]) == _out(op).get_shape() else w.elementwise(_out(op), operands, copied)]
 
 
-def _flip(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _flip(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """Elements at reversed places, which are computed: as an index expression they could not be inverted."""
     assert isinstance(op, FlipOp)
     type, flipped = _out(op), ints(op.axes)
     shape = type.get_shape()
 
-    def body(inside: Writer, args: Sequence[SSAValue]) -> SSAValue:
+    def body(inside: LinalgWriter, args: Sequence[SSAValue]) -> SSAValue:
         at = [inside.loop(axis) for axis in range(len(shape))]
         for axis in flipped:
             at[axis] = inside.same("arith.subi", inside.index(shape[axis] - 1), at[axis])
@@ -104,7 +104,7 @@ def _flip(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAVal
     return list(w.generic_of([], [], [w.empty(type)], len(shape), body))
 
 
-def _slice(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _slice(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """A box; with steps a `linalg.generic` that reads at multiples of loops."""
     assert isinstance(op, SliceOp)
     type, starts = _out(op), ints(op.starts)
@@ -118,7 +118,7 @@ def _slice(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAVa
     return list(w.generic_of([inside], [exprs], [w.empty(type)], len(shape), copied))
 
 
-def padded(w: Writer, x: SSAValue, low: Sequence[int], high: Sequence[int], value: float) -> SSAValue:
+def padded(w: LinalgWriter, x: SSAValue, low: Sequence[int], high: Sequence[int], value: float) -> SSAValue:
     """A tensor with copies of a value before and behind each axis."""
     if not any((*low, *high)):
         return x
@@ -126,7 +126,7 @@ def padded(w: Writer, x: SSAValue, low: Sequence[int], high: Sequence[int], valu
     sizes = [before + size + after for before, size, after in zip(low, shape_of(x), high, strict=True)]
     block = Block(arg_types=[w.index(0).type] * len(sizes))
     filling = w.number(value, element)
-    Writer(block).op("tensor.yield", [filling], ())
+    LinalgWriter(block).op("tensor.yield", [filling], ())
     properties: dict[str, Attribute] = {
         "static_low": DenseArrayBase.from_list(i64, list(low)),
         "static_high": DenseArrayBase.from_list(i64, list(high)),
@@ -135,7 +135,7 @@ def padded(w: Writer, x: SSAValue, low: Sequence[int], high: Sequence[int], valu
     return result
 
 
-def spread(w: Writer, x: SSAValue, steps: Sequence[int], value: float) -> SSAValue:
+def spread(w: LinalgWriter, x: SSAValue, steps: Sequence[int], value: float) -> SSAValue:
     """
     A tensor with each element at a multiple of its axis' step, copies of a value between and behind them.
 
@@ -152,7 +152,7 @@ def spread(w: Writer, x: SSAValue, steps: Sequence[int], value: float) -> SSAVal
     return collapse(w, padded(w, wide, [0] * len(pairs), high, value), groups)
 
 
-def _pad(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _pad(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     assert isinstance(op, PadOp)
     x, value, starts = operands[0], op.value.value.data, ints(op.starts)
     if op.steps is not None:
@@ -165,14 +165,14 @@ def _pad(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValu
     return [padded(w, x, starts, behind, value)]
 
 
-def _slice_put(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _slice_put(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     assert isinstance(op, SlicePutOp)
     x, src = operands
     steps = None if op.steps is None else ints(op.steps)
     return [w.put(src, x, ints(op.starts), shape_of(src), steps)]
 
 
-def _concat(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _concat(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """Each operand is put into its place of the result."""
     assert isinstance(op, ConcatOp)
     axis = op.axis.value.data % len(_out(op).get_shape())

@@ -13,13 +13,13 @@ from xdsl.dialects.builtin import AnyFloat, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from npuc.compiler.emit.upstream.linalg.elementwise import EQ, OEQ, OLT, SLT, ULT, UNO
-from npuc.compiler.emit.upstream.linalg.writer import INDEX, Writer, dims
+from npuc.compiler.emit.upstream.linalg.writer import INDEX, LinalgWriter, dims
 from npuc.compiler.emit.upstream.ranges import is_unsigned
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.sort import ArgsortOp, SortOp
 
 
-def _order(w: Writer, element: Attribute, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAValue]:
+def _order(w: LinalgWriter, element: Attribute, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAValue]:
     """Whether a is less than b, and whether they are equal, NaN a number above all others."""
     if not isinstance(element, AnyFloat):
         return w.compare(ULT if is_unsigned(element) else SLT, a, b), w.compare(EQ, a, b)
@@ -29,7 +29,7 @@ def _order(w: Writer, element: Attribute, a: SSAValue, b: SSAValue) -> tuple[SSA
     return less, w.same("arith.ori", w.compare(OEQ, a, b), w.same("arith.andi", a_nan, b_nan))
 
 
-def _sort(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _sort(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """Values and places, or the places alone."""
     assert isinstance(op, SortOp | ArgsortOp)
     (x,), element = operands, tensor_type(op.x).element_type
@@ -38,7 +38,7 @@ def _sort(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAVal
     mine, other = loops[:rank], [loops[rank] if number == axis else loops[number] for number in range(rank)]
     type = tensor_of(i32, shape)
 
-    def count(inside: Writer, args: Sequence[SSAValue]) -> SSAValue:
+    def count(inside: LinalgWriter, args: Sequence[SSAValue]) -> SSAValue:
         own, against, before = args
         pair = (own, against) if op.descending is not None else (against, own)
         first, equal = _order(inside, element, *pair)
@@ -48,7 +48,7 @@ def _sort(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAVal
 
     (ranks,) = w.generic([(x, mine), (x, other)], [(w.filled(type, 0), mine)], rank + 1, count)
 
-    def find(inside: Writer, args: Sequence[SSAValue]) -> SSAValue:
+    def find(inside: LinalgWriter, args: Sequence[SSAValue]) -> SSAValue:
         found, place = args
         wanted = inside.one("arith.index_cast", [inside.loop(axis)], i32)
         here = inside.one("arith.index_cast", [inside.loop(rank)], i32)
@@ -58,7 +58,7 @@ def _sort(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAVal
     if isinstance(op, ArgsortOp):
         return [places]
 
-    def take(inside: Writer, args: Sequence[SSAValue]) -> SSAValue:
+    def take(inside: LinalgWriter, args: Sequence[SSAValue]) -> SSAValue:
         at = [inside.loop(number) for number in range(rank)]
         at[axis] = inside.one("arith.index_cast", [args[0]], INDEX)
         return inside.one("tensor.extract", [x, *at], tensor_type(x).element_type)

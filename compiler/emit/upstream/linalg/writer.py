@@ -57,7 +57,7 @@ _OPERATIONS: Mapping[str, type[Operation]] = {
 _DYNAMIC = -(1 << 63)
 """What stands in a list of static offsets for one that is an operand."""
 
-Body = Callable[["Writer", Sequence[SSAValue]], SSAValue | Sequence[SSAValue]]
+Body = Callable[["LinalgWriter", Sequence[SSAValue]], SSAValue | Sequence[SSAValue]]
 """Writes the body of a structured operation: from a scalar of each operand to one of each result."""
 Expr = AffineExpr
 
@@ -92,7 +92,7 @@ def broadcast_exprs(shape: Sequence[int], out: Sequence[int]) -> list[Expr]:
     ]
 
 
-class Writer:
+class LinalgWriter:
     """Appends operations to a block."""
 
     def __init__(self, block: Block):
@@ -186,7 +186,7 @@ class Writer:
         kinds = [IteratorType.PARALLEL if number in used else IteratorType.REDUCTION for number in range(loops)]
         values = [value for value, _ in (*ins, *outs)]
         block = Block(arg_types=[tensor_type(value).element_type for value in values])
-        inside = Writer(block)
+        inside = LinalgWriter(block)
         yielded = body(inside, block.args)
         inside.op("linalg.yield", [yielded] if isinstance(yielded, SSAValue) else yielded, ())
         maps = [AffineMapAttr(AffineMap(loops, 0, tuple(exprs))) for _, exprs in (*ins, *outs)]

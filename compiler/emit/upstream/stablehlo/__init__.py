@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from npuc.compiler.emit.upstream.program import Form
 from npuc.compiler.emit.upstream.stablehlo import contraction, elementwise, indexing, reductions, shape
-from npuc.compiler.emit.upstream.stablehlo.writer import Writer, same
+from npuc.compiler.emit.upstream.stablehlo.writer import StablehloWriter, same
 
 STABLEHLO = Form(
     "StableHLO",
@@ -14,6 +14,6 @@ STABLEHLO = Form(
         for name, lowering in family.LOWERINGS.items()
     },
     same,
-    Writer,
+    StablehloWriter,
     "main",
 )

@@ -19,7 +19,7 @@ from xdsl.ir import Operation, SSAValue
 from npuc.compiler.core.frozen import frozen
 from npuc.compiler.emit.upstream.ranges import wide
 from npuc.compiler.emit.upstream.stablehlo.reductions import named
-from npuc.compiler.emit.upstream.stablehlo.writer import Writer, axes_attr
+from npuc.compiler.emit.upstream.stablehlo.writer import StablehloWriter, axes_attr
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.nest import Axis
 from npuc.dialects.stablehlo.numbering import ConvNumbers, ConvNumbersAttr, DotNumbers, DotNumbersAttr
@@ -51,7 +51,7 @@ def _names(place: Place) -> tuple[str, ...]:
     return (place,) if isinstance(place, str) else (place[0][0], place[1][0])
 
 
-def _contract(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _contract(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """Products are added up in the type of the result, in f32 for shorter floats, which are rounded at the end."""
     assert isinstance(op, ContractOp)
     nest, sizes = op.nest, op.nest.sizes
@@ -77,7 +77,7 @@ def _contract(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SS
     return [w.convert(found, result.element_type)]
 
 
-def _factor(w: Writer, x: SSAValue, axes: Sequence[Axis], sizes: dict[str, int]) -> _Factor:
+def _factor(w: StablehloWriter, x: SSAValue, axes: Sequence[Axis], sizes: dict[str, int]) -> _Factor:
     """An input whose axes have as many elements as are read, each multiple of one dimension as that dimension."""
     reads = [axis.span(sizes) for axis in axes]
     steps = [axis.terms[0][1] if len(axis.terms) == 1 else 1 for axis in axes]
@@ -91,7 +91,7 @@ def _factor(w: Writer, x: SSAValue, axes: Sequence[Axis], sizes: dict[str, int])
     return _Factor(w.reshape(x, [count for _, count in walked]), tuple(places))
 
 
-def _summed(w: Writer, factor: _Factor, others: set[str]) -> _Factor:
+def _summed(w: StablehloWriter, factor: _Factor, others: set[str]) -> _Factor:
     """An input summed over dimensions that it alone has."""
     alone = [axis for axis, place in enumerate(factor.places) if isinstance(place, str) and place not in others]
     kept = tuple(place for axis, place in enumerate(factor.places) if axis not in alone)
@@ -104,7 +104,7 @@ def _is_window(place: Place, rhs: _Factor, wanted: Sequence[str]) -> bool:
     return kinds == {(True, False), (False, True)}
 
 
-def _unfolded(w: Writer, factor: _Factor, chosen: Callable[[Place], bool], sizes: dict[str, int]) -> _Factor:
+def _unfolded(w: StablehloWriter, factor: _Factor, chosen: Callable[[Place], bool], sizes: dict[str, int]) -> _Factor:
     """An input with each chosen axis of two dimensions as two axes: a slice for each value of the second."""
     for axis in reversed(factor.windows):
         place = factor.places[axis]
@@ -123,7 +123,7 @@ def _unfolded(w: Writer, factor: _Factor, chosen: Callable[[Place], bool], sizes
 
 
 def _multiplied(
-    w: Writer, lhs: _Factor, rhs: _Factor, wanted: Sequence[str], sizes: dict[str, int]
+    w: StablehloWriter, lhs: _Factor, rhs: _Factor, wanted: Sequence[str], sizes: dict[str, int]
 ) -> tuple[SSAValue, list[str]]:
     """The product of inputs without windows, and what each axis of it goes along."""
     left, right = [str(place) for place in lhs.places], [str(place) for place in rhs.places]
@@ -143,7 +143,7 @@ def _multiplied(
 
 
 def _convolved(
-    w: Writer, lhs: _Factor, rhs: _Factor, wanted: Sequence[str], sizes: dict[str, int]
+    w: StablehloWriter, lhs: _Factor, rhs: _Factor, wanted: Sequence[str], sizes: dict[str, int]
 ) -> tuple[SSAValue, list[str]]:
     """The convolution of an input that has windows by one that has none, and what each axis of it goes along."""
     plain = [place for place in lhs.places if isinstance(place, str)]

@@ -9,10 +9,10 @@ from typing import cast
 from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.emit.upstream.ranges import is_unsigned
-from npuc.compiler.emit.upstream.stablehlo.writer import Writer
+from npuc.compiler.emit.upstream.stablehlo.writer import StablehloWriter
 from npuc.dialects.tensors import Tensor, shape_of, tensor_type
 
-Write = Callable[[Writer, Sequence[SSAValue]], SSAValue]
+Write = Callable[[StablehloWriter, Sequence[SSAValue]], SSAValue]
 """From operands of one shape to the result."""
 
 
@@ -27,17 +27,17 @@ def _compared(direction: str) -> Write:
 def _logarithm(base: int) -> Write:
     """By the natural logarithm, the only one that there is."""
 
-    def write(w: Writer, args: Sequence[SSAValue]) -> SSAValue:
+    def write(w: StablehloWriter, args: Sequence[SSAValue]) -> SSAValue:
         return w.same("divide", w.same("log", *args), w.number(log(base), args[0]))
 
     return write
 
 
-def _abs(w: Writer, args: Sequence[SSAValue]) -> SSAValue:
+def _abs(w: StablehloWriter, args: Sequence[SSAValue]) -> SSAValue:
     return args[0] if is_unsigned(tensor_type(args[0]).element_type) else w.same("abs", *args)
 
 
-def _shifted_right(w: Writer, args: Sequence[SSAValue]) -> SSAValue:
+def _shifted_right(w: StablehloWriter, args: Sequence[SSAValue]) -> SSAValue:
     logical = is_unsigned(tensor_type(args[0]).element_type)
     return w.same("shift_right_logical" if logical else "shift_right_arithmetic", *args)
 
@@ -93,13 +93,13 @@ WRITES: Mapping[str, Write] = {
 }
 
 
-def elementwise(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def elementwise(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """Operands in the shape of the result, then the operation."""
     shape = shape_of(op.results[0])
     return [WRITES[op.name](w, [w.broadcast(value, shape) for value in operands])]
 
 
-def _cast(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _cast(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """StableHLO converts as the program does: to integers towards zero, to booleans what is not 0."""
     return [w.convert(operands[0], cast(Tensor, op.results[0].type).element_type)]
 

@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from npuc.compiler.core.frozen import frozen
 from npuc.compiler.emit.upstream.placing import Placing, placing_of
 from npuc.compiler.emit.upstream.stablehlo.reductions import named
-from npuc.compiler.emit.upstream.stablehlo.writer import Combine, Writer, axes_attr
+from npuc.compiler.emit.upstream.stablehlo.writer import Combine, StablehloWriter, axes_attr
 from npuc.dialects.stablehlo.numbering import GatherNumbers, GatherNumbersAttr, ScatterNumbers, ScatterNumbersAttr
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.base import ints
@@ -54,7 +54,7 @@ class _Picking:
 
 
 def _picking(
-    w: Writer,
+    w: StablehloWriter,
     whole: Sequence[int],
     index: Sequence[SSAValue],
     axes: Sequence[int],
@@ -82,7 +82,7 @@ def _picking(
     return _Picking(w.concat(wide, len(shape)), window, named_axes)
 
 
-def _from_start(w: Writer, index: SSAValue, size: int, *, negative: bool) -> SSAValue:
+def _from_start(w: StablehloWriter, index: SSAValue, size: int, *, negative: bool) -> SSAValue:
     """Indices of which those below 0 count from the end, if there may be such."""
     if not negative:
         return index
@@ -90,7 +90,7 @@ def _from_start(w: Writer, index: SSAValue, size: int, *, negative: bool) -> SSA
 
 
 def gather(
-    w: Writer,
+    w: StablehloWriter,
     x: SSAValue,
     index: Sequence[SSAValue],
     axes: Sequence[int],
@@ -119,7 +119,7 @@ def gather(
     return w.transpose(found, [order.index(axis) for axis in range(len(picked))])
 
 
-def scatter(w: Writer, x: SSAValue, src: SSAValue, by: Placing, combine: Combine) -> SSAValue:
+def scatter(w: StablehloWriter, x: SSAValue, src: SSAValue, by: Placing, combine: Combine) -> SSAValue:
     """x with each element of src combined at its place; both may be others than those of the placing, of its shapes."""
     picked = shape_of(src)
     at = _picking(w, shape_of(x), by.index, by.axes, picked, by.negative)
@@ -140,19 +140,19 @@ def scatter(w: Writer, x: SSAValue, src: SSAValue, by: Placing, combine: Combine
     return w.op("scatter", [x, at.starts, moved], [x.type], properties, [region])[0]
 
 
-def _index(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _index(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     assert isinstance(op, IndexOp)
     x, *index = operands
     return [gather(w, x, index, ints(op.axes), shape_of(op.out), negative=op.negative is not None)]
 
 
-def _index_reduce(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _index_reduce(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     assert isinstance(op, IndexReduceOp)
     by = placing_of(op, operands)
     return [scatter(w, by.x, by.src, by, named(_COMBINE[op.reduce.data]))]
 
 
-def _index_put(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _index_put(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """The number of the last element that is put at each place, then that element."""
     assert isinstance(op, IndexPutOp)
     by = placing_of(op, operands)

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import AnyFloat, BoolAttr, IntegerAttr, i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.emit.upstream.ranges import bounds, reduced_axes, wide
-from npuc.compiler.emit.upstream.stablehlo.writer import Combine, Writer, axes_attr
+from npuc.compiler.emit.upstream.stablehlo.writer import Combine, StablehloWriter, axes_attr
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.base import ints
 from npuc.dialects.train.extreme import AmaxOp, AminOp, ArgmaxOp, ArgminOp
@@ -24,20 +24,20 @@ def named(name: str) -> Combine:
     return lambda w, a, b: w.same(name, a, b)
 
 
-def _reduced(w: Writer, x: SSAValue, axes: Sequence[int], start: float, combine: Combine) -> SSAValue:
+def _reduced(w: StablehloWriter, x: SSAValue, axes: Sequence[int], start: float, combine: Combine) -> SSAValue:
     """x combined over axes, in f32 for shorter floats, which are rounded at the end."""
     element = tensor_type(x).element_type
     return w.convert(w.reduce(w.convert(x, wide(element)), axes, start, combine), element)
 
 
-def _reduce(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _reduce(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """Sums; of booleans, whether one is true."""
     (x,), shape = operands, shape_of(op.results[0])
     combine = named("or" if tensor_type(x).element_type == i1 else "add")
     return [w.reshape(_reduced(w, x, reduced_axes(shape_of(x), shape), 0, combine), shape)]
 
 
-def _over_axes(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _over_axes(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """Extremes and products over listed axes."""
     assert isinstance(op, AmaxOp | AminOp | ProdOp)
     least, greatest = bounds(tensor_type(op.x).element_type)
@@ -49,19 +49,19 @@ def _over_axes(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[S
     return [w.reshape(_reduced(w, operands[0], ints(op.axes), start, named(name)), shape_of(op.out))]
 
 
-def _either(w: Writer, a: SSAValue, b: SSAValue) -> SSAValue:
+def _either(w: StablehloWriter, a: SSAValue, b: SSAValue) -> SSAValue:
     return w.same("or", a, b)
 
 
-def _both(w: Writer, a: SSAValue, b: SSAValue) -> SSAValue:
+def _both(w: StablehloWriter, a: SSAValue, b: SSAValue) -> SSAValue:
     return w.same("and", a, b)
 
 
-def _is_nan(w: Writer, x: SSAValue) -> SSAValue:
+def _is_nan(w: StablehloWriter, x: SSAValue) -> SSAValue:
     return w.compare("NE", x, x)
 
 
-def _place(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _place(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """
     The extreme and its place, reduced together in any order: of equal ones the first, and NaN before all others.
     """
@@ -70,7 +70,7 @@ def _place(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAVa
     shape, element = shape_of(x), tensor_type(x).element_type
     axis = op.axis.value.data % len(shape)
 
-    def body(inside: Writer, args: Sequence[SSAValue]) -> list[SSAValue]:
+    def body(inside: StablehloWriter, args: Sequence[SSAValue]) -> list[SSAValue]:
         a, at, b, bt = args
         better, equal = inside.compare("GT" if largest else "LT", a, b), inside.compare("EQ", a, b)
         if isinstance(element, AnyFloat):
@@ -89,13 +89,13 @@ def _place(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAVa
     return [w.reshape(found[1], shape_of(op.out))]
 
 
-def _sort(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _sort(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """Elements with their places, in a stable order in which NaN is the largest number."""
     assert isinstance(op, SortOp | ArgsortOp)
     (x,), element = operands, tensor_type(op.x).element_type
     axis = op.axis.value.data % len(shape_of(x))
 
-    def before(inside: Writer, args: Sequence[SSAValue]) -> list[SSAValue]:
+    def before(inside: StablehloWriter, args: Sequence[SSAValue]) -> list[SSAValue]:
         a, b = (args[1], args[0]) if op.descending is not None else (args[0], args[1])
         less = inside.compare("LT", a, b)
         if isinstance(element, AnyFloat):

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import AnyFloat, i1, i64
 from xdsl.ir import Operation, SSAValue
 
-from npuc.compiler.emit.upstream.stablehlo.writer import Writer, axes_attr
+from npuc.compiler.emit.upstream.stablehlo.writer import StablehloWriter, axes_attr
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import ConstantOp
 from npuc.dialects.train.base import decode, ints
@@ -20,22 +20,22 @@ from npuc.dialects.train.order import FlipOp
 from npuc.dialects.train.shape import TransposeOp
 
 
-def _constant(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _constant(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     assert isinstance(op, ConstantOp)
     return [w.listed(tensor_type(op.out), [op.value.value.data])]
 
 
-def _integers(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _integers(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     assert isinstance(op, IntegersOp)
     return [w.listed(tensor_type(op.out), ints(op.values))]
 
 
-def _numbers(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _numbers(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     assert isinstance(op, ListedNumbersOp)
     return [w.listed(tensor_type(op.out), cast("tuple[float, ...]", decode(op.values)))]
 
 
-def _arange(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _arange(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """Of integers by integers, which are exact in any type that holds them; else listed values."""
     assert isinstance(op, ArangeOp)
     type, start, step = tensor_type(op.out), float(op.start.value.data), float(op.step.value.data)
@@ -47,25 +47,25 @@ def _arange(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAV
     return [w.convert(w.same("add", scaled, w.number(start, number)), type.element_type)]
 
 
-def _reshape(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _reshape(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     return [w.reshape(operands[0], shape_of(op.results[0]))]
 
 
-def _transpose(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _transpose(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     assert isinstance(op, TransposeOp)
     return [w.transpose(operands[0], ints(op.axes))]
 
 
-def _expand(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _expand(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     return [w.broadcast(operands[0], shape_of(op.results[0]))]
 
 
-def _flip(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _flip(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     assert isinstance(op, FlipOp)
     return [w.one("reverse", operands, operands[0].type, dimensions=axes_attr(ints(op.axes)))]
 
 
-def _slice(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _slice(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     assert isinstance(op, SliceOp)
     return [w.slice(operands[0], ints(op.starts), shape_of(op.out), None if op.steps is None else ints(op.steps))]
 
@@ -74,12 +74,12 @@ def _steps(op: PadOp | SlicePutOp) -> tuple[int, ...]:
     return (1,) * len(ints(op.starts)) if op.steps is None else ints(op.steps)
 
 
-def _pad(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _pad(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     assert isinstance(op, PadOp)
     return [w.pad(operands[0], ints(op.starts), _steps(op), shape_of(op.out), op.value.value.data)]
 
 
-def _slice_put(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _slice_put(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """A box in place; with steps the elements of src where they go, chosen where they are."""
     assert isinstance(op, SlicePutOp)
     (x, src), starts, shape = operands, ints(op.starts), shape_of(op.out)
@@ -89,7 +89,7 @@ def _slice_put(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[S
     return [w.select(there, w.pad(src, starts, _steps(op), shape, 0), x)]
 
 
-def _concat(w: Writer, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+def _concat(w: StablehloWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     assert isinstance(op, ConcatOp)
     return [w.concat(operands, op.axis.value.data % len(shape_of(op.out)))]
 

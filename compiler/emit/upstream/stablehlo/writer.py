@@ -31,10 +31,10 @@ from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
 _OPERATIONS: Mapping[str, type[Operation]] = {
     operation.name: operation for dialect in (STABLEHLO, CHLO) for operation in dialect.operations
 }
-Combine = Callable[["Writer", SSAValue, SSAValue], SSAValue]
+Combine = Callable[["StablehloWriter", SSAValue, SSAValue], SSAValue]
 """From two scalars to one, as tensors without axes."""
 
-Body = Callable[["Writer", Sequence[SSAValue]], Sequence[SSAValue]]
+Body = Callable[["StablehloWriter", Sequence[SSAValue]], Sequence[SSAValue]]
 """From the scalars of a region to what it returns."""
 
 
@@ -48,7 +48,7 @@ def axes_attr(axes: Sequence[int]) -> Attribute:
     return DenseArrayBase.from_list(i64, list(axes))
 
 
-class Writer:
+class StablehloWriter:
     """Appends operations to a block."""
 
     def __init__(self, block: Block):
@@ -189,11 +189,11 @@ class Writer:
         return self.one("concatenate", parts, _shaped(parts[0], shape), dimension=IntegerAttr(axis, i64))
 
     def region(
-        self, elements: Sequence[Attribute], body: Callable[[Writer, Sequence[SSAValue]], Sequence[SSAValue]]
+        self, elements: Sequence[Attribute], body: Callable[[StablehloWriter, Sequence[SSAValue]], Sequence[SSAValue]]
     ) -> Region:
         """A region of scalars."""
         block = Block(arg_types=[tensor_of(element, ()) for element in elements])
-        inside = Writer(block)
+        inside = StablehloWriter(block)
         inside.op("return", body(inside, block.args), ())
         return Region(block)
 

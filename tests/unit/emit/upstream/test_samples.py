@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from xdsl.printer import Printer
 
-from npuc.compiler.driver.primitives import as_primitives
+from npuc.compiler.driver.levels.primitives import as_primitives
 from npuc.compiler.driver.read import texts_of
 from npuc.compiler.driver.running.lower import lowered_source
 from npuc.compiler.driver.running.options import run_options
