@@ -15,7 +15,7 @@ from npuc.frontends.onnx.container.model import OnnxModel, OnnxNode
 from npuc.frontends.onnx.container.tensors import OnnxTensor
 from npuc.frontends.onnx.context import TYPES, OnnxContext
 from npuc.frontends.onnx.opaque import OpaqueNodes
-from npuc.frontends.onnx.operators import meanings
+from npuc.frontends.onnx.operators import Meaning, Result, meanings
 from npuc.frontends.onnx.operators.refused import REASONS
 from npuc.frontends.onnx.origins import Origins
 from npuc.frontends.onnx.readers import Readers
@@ -89,15 +89,25 @@ class ScriptEmitter:
         with self.script.node(call.position.number):
             context = OnnxContext(self.script, call, self.values, self._readers, self._assumed)
             try:
-                result = meaning(context) if meaning is not None else self._opaque_results(context)
+                result = self._meant(context, meaning)
             except Refused as refusal:
                 raise call.error(refusal.message, refusal.hint) from None
             results = [result] if isinstance(result, Call | Name | Constant) else list(result)
             return [None if one is None else self._value(context, one, n) for n, one in enumerate(results)]
 
-    def _opaque_results(self, context: OnnxContext) -> Sequence[Name | None]:
+    def _meant(self, context: OnnxContext, meaning: Meaning | None) -> Result:
+        """The results of a call by its meaning; where it has none, or this one is refused, a call that is priced."""
+        if meaning is not None and self._opaque is None:
+            return meaning(context)
         assert self._opaque is not None
-        return self._opaque.results(context)
+        why = None
+        if meaning is not None:
+            try:
+                return meaning(context)
+            except (Refused, SourceError) as refusal:
+                why = refusal.message
+        again = OnnxContext(self.script, context.onnx, self.values, self._readers, self._assumed)
+        return self._opaque.results(again, why)
 
     def _value(self, context: OnnxContext, value: Call | Name | Constant, number: int) -> Variable | Constant:
         """A result as a value: an expression becomes the variable of the call's layer."""

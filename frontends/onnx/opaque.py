@@ -42,9 +42,15 @@ class OpaqueNodes:
     def _described(self) -> Mapping[str, ValueInfo]:
         return self._model.graph.described()
 
-    def results(self, c: OnnxContext) -> list[Name | None]:
-        """The results of a node, None where one is not wanted. Raises `SourceError`, `UsageError`."""
+    def results(self, c: OnnxContext, why: str | None = None) -> list[Name | None]:
+        """
+        The results of a node, None where one is not wanted. Raises `SourceError`, `UsageError`.
+
+        `why` is the reason for which the meaning of its operator is refused here; None where it has none.
+        """
         call = c.onnx
+        if why is not None:
+            self.operators.refused(call.full_op, why)
         operands = [self._operand(c, index) for index in range(len(call.inputs))]
         while operands and operands[-1] is None:
             operands.pop()

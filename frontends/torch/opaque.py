@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from npuc.frontends.script.opaque.calls import OpaqueOperators
     from npuc.frontends.script.opaque.counts import Number
     from npuc.frontends.torch.context import Context
+    from npuc.frontends.torch.memory.values import Memory
     from npuc.frontends.torch.program import TensorType, TorchNode
 
 
@@ -24,19 +25,21 @@ def names_of(operator: str) -> tuple[str, ...]:
     return (operator, bare) if overload and "." in bare else (operator,)
 
 
-def opaque_results(
-    operators: OpaqueOperators,
+def price_call(
+    operators: OpaqueOperators | None,
     c: Context,
     node: TorchNode,
     types: Sequence[TensorType],
     arguments: Mapping[str, object],
     needed: Collection[str],
-) -> dict[str, Name]:
+    memory: Memory,
+) -> None:
     """
-    The results of a call by their names in the graph, but for those that nothing needs or the language has no type of.
+    Write a call of an operator without a meaning; `memory` gets its results.
 
-    Raises `Refused` and `UsageError`.
+    Those that nothing needs or the language has no type of are left out. Raises `Refused` and `UsageError`.
     """
+    assert operators is not None, "a graph without --opaque is refused before its calls are written"
     operands = [c.variable(one) for value in arguments.values() for one in _tensors(value)]
     wanted = [number for number, name in enumerate(node.makes) if name in needed]
     kept = [n for n in wanted if types[n].dtype in ELEMENTS and 0 not in c.result_shape(n)]
@@ -53,7 +56,8 @@ def opaque_results(
     )
     layers = [c.layer if place == 0 else f"{c.layer}.{number}" for place, number in enumerate(kept)]
     found = [c.script.assign(layers[0], call)] if len(kept) == 1 else c.script.unpacked(layers, call)
-    return {node.makes[number]: value for number, value in zip(kept, found, strict=True)}
+    for number, value in zip(kept, found, strict=True):
+        memory.define(node.makes[number], value)
 
 
 def _tensors(value: object) -> Iterator[Name | Weight]:

@@ -17,10 +17,10 @@ from npuc.frontends.torch.graphs.control import CONTROL, uses_of
 from npuc.frontends.torch.graphs.known import all_nodes, check_known, check_priced
 from npuc.frontends.torch.graphs.translation import Translation
 from npuc.frontends.torch.memory.effects import Effects, computes, functional
-from npuc.frontends.torch.memory.values import Memory, View
+from npuc.frontends.torch.memory.values import Memory, View, itself, new_part
 from npuc.frontends.torch.memory.views import turns, write_back
 from npuc.frontends.torch.names import Layers
-from npuc.frontends.torch.opaque import opaque_results
+from npuc.frontends.torch.opaque import names_of, price_call
 from npuc.frontends.torch.operators import Meaning
 from npuc.frontends.torch.operators.complex import of_complex
 from npuc.frontends.torch.program import (
@@ -169,15 +169,21 @@ class _Translator:
             self._define(node.outputs, empty, context, memory)  # nothing is written to it, either
             return
         if found is None:
-            assert self.opaque is not None
-            for name, value in opaque_results(self.opaque, context, node, types, named, effects.read).items():
-                memory.define(name, value)
+            price_call(self.opaque, context, node, types, named, effects.read, memory)
             return
         meaning, in_place = found
         if any(isinstance(value, Complex) for value in named.values()):
             meaning = of_complex(node.operator, meaning)
-        named = bound(meaning, named)
-        result: object = meaning(context, **named)
+        given, named = named, bound(meaning, named)
+        try:
+            result: object = meaning(context, **named)
+        except Refused as refusal:
+            if self.opaque is None or in_place or node.name in effects.shared:
+                raise
+            self.opaque.refused(names_of(node.operator)[-1], refusal.message)
+            again = Context(self.script, layer, types, context.result_shapes)
+            price_call(self.opaque, again, node, types, given, effects.read, memory)
+            return
         call = meaning, context, named
         if in_place:
             target = node.arguments[0].value
@@ -188,7 +194,7 @@ class _Translator:
                 memory.turn(target.name, lambda base: self._view(node, base, call, operand))
             else:
                 memory.write(target.name, self._written(result, context))
-            memory.define(node.makes[0], memory[target.name], View(target.name, _itself, _new))
+            memory.define(node.makes[0], memory[target.name], View(target.name, itself, new_part))
         elif (base := effects.shared.get(node.name)) is None:
             self._define(node.outputs, result, context, memory)
         else:
@@ -297,12 +303,3 @@ _Call = tuple[Meaning, Context, Mapping[str, object]]
 def _listed(result: object) -> list[object]:
     """The results of a meaning, which gives one or a list."""
     return cast("list[object]", result) if isinstance(result, list) else [result]
-
-
-def _itself(whole: object) -> Name:
-    assert isinstance(whole, Name)
-    return whole
-
-
-def _new(whole: object, part: Name) -> Name:
-    return part

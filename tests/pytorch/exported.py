@@ -190,15 +190,50 @@ class Kernels(nn.Module):
         return self.o(on_cpu.transpose(1, 2).reshape(b, n, 16))
 
 
+_VISION = torch.library.Library("torchvision", "FRAGMENT")
+_REGIONS = "Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width"
+_STEPS = ", ".join(f"SymInt {what}_{axis}" for what in ("stride", "pad", "dilation") for axis in "hw")
+
+
+def _declare_vision() -> None:
+    """Operators of torchvision by their schemas and shapes alone, which are all that an export asks for."""
+    _VISION.define(f"roi_align({_REGIONS}, int sampling_ratio, bool aligned) -> Tensor")
+    given = "Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias"
+    _VISION.define(f"deform_conv2d({given}, {_STEPS}, SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor")
+    torch.library.register_fake(
+        "torchvision::roi_align", lambda x, rois, scale, h, w, *rest: x.new_empty(rois.shape[0], x.shape[1], h, w)
+    )
+    torch.library.register_fake(
+        "torchvision::deform_conv2d", lambda x, w, *rest: x.new_empty(x.shape[0], w.shape[0], *x.shape[2:])
+    )
+
+
+class Regions(nn.Module):
+    """A deformable convolution, and regions of its result with a number of samples and without one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w, self.b = nn.Parameter(torch.empty(5, 3, 3, 3)), nn.Parameter(torch.empty(5))
+        self.off = nn.Conv2d(3, 18, 3, padding=1)
+
+    def forward(self, x: torch.Tensor, rois: torch.Tensor) -> torch.Tensor:
+        own, none = torch.ops.torchvision, x.new_zeros(2, 1)
+        y = own.deform_conv2d(x, self.w, self.off(x), none, self.b, 1, 1, 1, 1, 1, 1, 1, 1, False)
+        return own.roi_align(y, rois, 1.0, 2, 2, 2, True) + own.roi_align(y, rois, 1.0, 2, 2, -1, False)
+
+
 def priced() -> dict[str, bytes]:
     """Files that are priced, and computed by nobody here: of models on no device."""
     with torch.device("meta"):
         custom, x = Custom().eval(), torch.empty(2, 8, 16)
         kernels, bias = Kernels().eval(), torch.empty(2, 4, 8, 8)
+        regions, image, boxes = Regions().eval(), torch.empty(2, 3, 6, 6), torch.empty(4, 5)
+    _declare_vision()
     free = ({0: torch.export.Dim("rows", min=2, max=64)},)
     programs = {
         "custom": torch.export.export(custom, (x,), dynamic_shapes=free),
         "kernels": torch.export.export(kernels, (x, bias)),
+        "regions": torch.export.export(regions, (image, boxes)),
     }
     found: dict[str, bytes] = {}
     for name, program in programs.items():

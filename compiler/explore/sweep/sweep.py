@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
@@ -158,6 +159,8 @@ class Sweep:
         said["machines"] = [dict(load_hardware(name).values) for name in self._machines()]
         said["hardware"] = None
         said["load"] = [_text(path) for path in self.options.get("load") or ()]
+        costs = self.options.get("opaque_costs")
+        said["opaque_costs"] = None if costs is None else _text(os.fspath(costs))
         said["npuc"] = version()
         text = json.dumps(said, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -173,7 +176,7 @@ _NO_RESULT = ("verify_each", "print_after", "print_changed", "time_passes", "loa
 
 
 def _text(path: str) -> str:
-    """The text of a file that `--load` names; empty where it cannot be read, which loading will report."""
+    """A hash of a file that an option names; empty where it cannot be read, which reading it will report."""
     try:
         with open(path, "rb") as file:
             return hashlib.sha256(file.read()).hexdigest()

@@ -39,6 +39,7 @@ class OpaqueOperators:
         self._entries = entries_of(path)
         self._nodes: dict[str, dict[int, None]] = {}
         self._found: dict[str, Entry | None] = {}
+        self._refused: dict[str, str] = {}
 
     def entry(self, *names: str) -> Entry | None:
         """The entry of an operator, which may have several names, the most special one first."""
@@ -80,10 +81,16 @@ class OpaqueOperators:
         given = [one for one in operands if one is not None]
         return c.call("opaque", operator, given, **_arguments(c, given, shapes, dtypes, counts, entry))
 
+    def refused(self, operator: str, why: str) -> None:
+        """Note why the meaning of an operator is refused somewhere, so that it is priced."""
+        self._refused.setdefault(operator, why)
+
     def remarks(self) -> Iterator[str]:
         """What is to be said of the operators of the graph, and of entries that nothing needs."""
         if not self._nodes:
             yield "--opaque has no effect: each operator of the model has a meaning"
+        for operator, why in self._refused.items():
+            yield f"{operator} is priced, since what it means is not read here: {why}"
         for operator, nodes in self._nodes.items():
             listed = ", ".join(map(str, [*nodes][:MOST_SAID])) + (", …" if len(nodes) > MOST_SAID else "")
             where = f"{operator} (node{'s' * (len(nodes) > 1)} {listed})"

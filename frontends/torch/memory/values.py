@@ -87,3 +87,14 @@ class Memory:
             if other != but:
                 self._stale.add(other)
                 self._invalidate(other, but=None)
+
+
+def itself(whole: object) -> Name:
+    """How a value is made of the one that it is."""
+    assert isinstance(whole, Name)
+    return whole
+
+
+def new_part(whole: object, part: Name) -> Name:
+    """The value whose only part is written."""
+    return part

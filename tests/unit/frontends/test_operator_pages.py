@@ -38,7 +38,7 @@ def test_functions_are_those_of_the_language() -> None:
 
 def test_shipped_formulas_are_of_operators_that_are_refused() -> None:
     refused = {page.name for page in PAGES.values() if page.opaque == FORMULA}
-    assert refused == set(known_entries())
+    assert set(known_entries()) - refused == {"torchvision.roi_align"}, "which is read where its samples are known"
 
 
 def test_operators_that_write_nothing_are_known() -> None:

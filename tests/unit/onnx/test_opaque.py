@@ -165,3 +165,19 @@ def test_what_has_no_effect_is_said(path: Path, tmp_path: Path) -> None:
         compile_file(path, defines={"N": 3}, loss="mse", opaque_costs=str(file))
     with pytest.raises(UsageError, match="--opaque does not apply: a network has no unknown operators"):
         compile_file("samples:mlp", opaque=True)
+
+
+def test_a_meaning_that_is_refused_is_priced_and_the_reason_is_said(tmp_path: Path) -> None:
+    nodes = [node("FusedMatMul", ["x", "g"], ["y"], domain="com.microsoft", transBatchA=1)]
+    file = tmp_path / "moved.onnx"
+    inputs = [value("x", [2, 3, 4]), value("g", [3, 4, 5])]
+    file.write_bytes(model(graph_of(nodes, inputs, [value("y", [3, 2, 5])], [])))
+    with pytest.raises(SourceError) as caught:
+        compile_file(file, inference=True)
+    report = compile_file(file, inference=True, opaque=True)
+    assert [row.native["operator"] for row in rows_of(report)] == ["com.microsoft.FusedMatMul"]
+    assert any(
+        "com.microsoft.FusedMatMul is priced, since what it means is not read here: " in said
+        for said in report.warnings
+    )
+    assert caught.value.message in "".join(report.warnings)

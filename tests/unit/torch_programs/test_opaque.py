@@ -75,3 +75,16 @@ def test_kernels_of_attention_are_the_blocks_that_they_are() -> None:
     report = compile_file(KERNELS, backend="roofline", opaque=True)
     assert not rows_of(report)
     assert "--opaque has no effect: each operator of the model has a meaning" in report.warnings
+
+
+def test_operators_of_regions_have_formulas_that_ship() -> None:
+    """A deformable convolution is a product with samples; regions without a number of samples have two an axis."""
+    report = compile_file(DATA / "regions.pt2", backend="roofline", loss="mse", opaque=True)
+    deformed, pooled = (row for row in rows_of(report) if row.phase == "forward")
+    assert (deformed.macs, deformed.vector_ops) == (2 * 5 * 6 * 6 * 3 * 9, 4 * 2 * 3 * 9 * 6 * 6)
+    assert (pooled.macs, pooled.vector_ops) == (0, 4 * 4 * 5 * 2 * 2 * 4)
+    said = "\n".join(report.warnings)
+    assert "torchvision.roi_align is priced, since what it means is not read here: found samples by the size" in said
+    assert "the cost of torchvision.roi_align (node 5) is assumed, by formulas of known.toml" in said
+    with pytest.raises(SourceError, match=r"unsupported operator torchvision\.deform_conv2d"):
+        compile_file(DATA / "regions.pt2", backend="roofline", loss="mse")
