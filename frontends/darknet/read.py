@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from npuc.frontends.script.text.sizes import FreeSize
 
 _SHORT = {"convolutional": "conv", "deconvolutional": "deconv", "connected": "fc", "normalization": "lrn"}
+MAX_LAYERS = 10_000
 _NUMBER = re.compile(r"[a-z_]+(\d+)")
 
 
 def read_cfg(source: Source, request: Request) -> Program:
     """The program of a file, with the step that is asked for. Raises `SourceError`s with places, `UsageError`."""
-    file = parse_cfg(source.text, source.filename, request.max_ops)
+    file = parse_cfg(source.text, source.filename, min(MAX_LAYERS, request.max_ops))
     _check_known(file)
     script, remarks = _network(file, source.filename, request)
     module = script.finish()
@@ -50,7 +51,7 @@ class SizesOfCfg:
     """The sizes that [net] has: the batch, and of images height and width."""
 
     def __init__(self, source: Source):
-        file = parse_cfg(source.text, source.filename, Request().max_ops)
+        file = parse_cfg(source.text, source.filename, MAX_LAYERS)
         net = net_of(file.net, {})
         self.names: tuple[str, ...] = SIZES[:1] if net.inputs else SIZES
         self.texts: tuple[tuple[str, str], ...] = ((source.filename, source.text),)

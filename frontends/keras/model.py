@@ -15,7 +15,7 @@ from typing import TypeAlias, cast
 from npuc.compiler.core.errors import Location, SourceError
 
 MODELS = ("Functional", "Model", "Sequential")
-MAX_LAYERS = 100_000
+MAX_LAYERS = 10_000
 MAX_NESTING = 16
 """How deep models may lie in models, and arguments in arguments."""
 Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | float | bool | None"

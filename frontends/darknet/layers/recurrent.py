@@ -8,6 +8,8 @@ from npuc.frontends.darknet.layers import Meaning, registry
 from npuc.frontends.dsl.syntax import Call, Name
 
 MEANINGS: dict[str, Meaning] = {}
+MAX_STEPS = 4096
+"""The most steps that are written one by one."""
 section = registry(MEANINGS)
 
 
@@ -34,6 +36,7 @@ def gru(c: DarknetLayer) -> DarknetValue:
     The reset is before the product, other than in the language's own; f is tanh where `tanh=1`, else the sigmoid.
     """
     own, x, hidden = c.section, _sequence(c), c.section.integer("output", 1, 1)
+    _check_steps(c, x)
     inner = "tanh" if own.flag("tanh") else "sigmoid"
     fed = {gate: c.script.let(f"{c.layer}.w{gate}", "linear", x, hidden) for gate in "zrh"}
     weights = {gate: _parameter(c, f"u{gate}", [hidden, hidden]) for gate in "zrh"}
@@ -58,6 +61,7 @@ def rnn(c: DarknetLayer) -> DarknetValue:
     """s' = f(x W + b) + f(s U + c), or with `shortcut` s more, and of it a product f(s' V + d) (rnn_layer.c)."""
     own, x = c.section, _sequence(c)
     own.read.add("logistic")
+    _check_steps(c, x)
     outputs, hidden = own.integer("output", 1, 1), own.integer("hidden", 1, 1)
     function = own.word_of("activation", "logistic")
 
@@ -76,6 +80,12 @@ def rnn(c: DarknetLayer) -> DarknetValue:
         states.append(state)
     product = c.call("linear", c.let("stack", states, 1), outputs)
     return DarknetValue(c.activate(product, "logistic"))
+
+
+def _check_steps(c: DarknetLayer, x: Name) -> None:
+    if c.shape(x)[1] > MAX_STEPS:
+        count = f"{c.shape(x)[1]:,} steps, which are written one by one"
+        raise c.error(f"found {count}, expected at most {MAX_STEPS:,}", "lower time_steps of [net]")
 
 
 def _parameter(c: DarknetLayer, name: str, shape: list[int]) -> Name:

@@ -9,6 +9,10 @@ from npuc.frontends.dsl.syntax import Name
 from npuc.frontends.keras.activations import activation_call
 from npuc.frontends.keras.layer import KerasLayer
 from npuc.frontends.keras.values import KerasValue
+from npuc.frontends.script.weights import Refused
+
+MAX_STEPS = 4096
+"""The most steps that are written one by one."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,8 @@ def run_steps(
     backwards: bool,
 ) -> tuple[Name, list[Name]]:
     """The outputs in order of time, [batch, steps, units], and the last states. `weights` as the language has them."""
+    if c.shape(x)[1] > MAX_STEPS:
+        raise Refused(f"found {c.shape(x)[1]:,} steps, which are written one by one, expected at most {MAX_STEPS:,}")
     fed = c.let("linear", x, bias=False, weight=weights[0])
     if len(weights) > 2:
         fed = c.let("add", fed, weights[2])

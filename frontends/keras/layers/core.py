@@ -10,6 +10,7 @@ from npuc.frontends.keras.layer import KerasLayer
 from npuc.frontends.keras.layers import Meaning, registry
 from npuc.frontends.keras.values import KerasValue
 from npuc.frontends.script.weights import Refused
+from npuc.frontends.script.writer import MAX_LISTED
 
 MEANINGS: dict[str, Meaning] = {}
 layer = registry(MEANINGS)
@@ -102,6 +103,8 @@ def _constant(c: KerasLayer, number: object, value: KerasValue) -> Name | float 
     """A number, or numbers of the last axis as a tensor that broadcasts."""
     if isinstance(number, list):
         listed = cast("list[object]", number)
+        if len(listed) > MAX_LISTED:
+            raise Refused(f"found {len(listed):,} values, expected at most {MAX_LISTED:,}")
         reals = [float(one) for one in listed if isinstance(one, int | float)]
         channels = c.shape_of(value)[-1]
         if len(reals) != len(listed) or len(reals) not in (1, channels):

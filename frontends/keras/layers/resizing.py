@@ -12,6 +12,7 @@ from npuc.frontends.keras.layers.windows import shown
 from npuc.frontends.keras.model import items
 from npuc.frontends.keras.values import KerasValue
 from npuc.frontends.script.weights import Refused
+from npuc.frontends.script.writer import MAX_LISTED
 
 MEANINGS: dict[str, Meaning] = {}
 layer = registry(MEANINGS)
@@ -100,6 +101,8 @@ def resizing(c: KerasLayer) -> KerasValue:
         return c.x
     if mode == "bilinear":
         return c.of_image(c.done("upsample", x, size=size, mode=mode))
+    if max(size) > MAX_LISTED:
+        raise Refused(f"height and width: found {size}, expected at most {MAX_LISTED:,}")
     for axis, (old, new) in enumerate(zip(c.shape(x)[2:], size, strict=True), 2):
         nearest = [min(old - 1, (2 * place + 1) * old // (2 * new)) for place in range(new)]  # of half-pixel centres
         x = c.let("index_select", x, c.listed(np.array(nearest), "i32"), axis)

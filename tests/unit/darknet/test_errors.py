@@ -138,9 +138,16 @@ def test_damaged_files_end_in_a_message(name: str) -> None:
 
 
 def test_many_sections_are_refused_early() -> None:
-    source = text_source(NET + "[avgpool]\n" * 200_002, "cfg", "net.cfg")
+    source = text_source(NET + "[avgpool]\n" * 10_002, "cfg", "net.cfg")
     with pytest.raises(SourceError, match="more than"):
         source.frontend.read(source, Request())
+
+
+@pytest.mark.parametrize("word", ["rnn", "gru"])
+def test_too_many_steps_are_refused_early(word: str) -> None:
+    text = f"[net]\ninputs=4\ntime_steps=1000000\n[{word}]\noutput=2\nhidden=2\n"
+    with pytest.raises(SourceError, match="1,000,000 steps, which are written one by one"):
+        compile_source(text, format="cfg", filename="net.cfg")
 
 
 def test_every_verb_takes_the_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

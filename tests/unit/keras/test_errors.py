@@ -84,6 +84,11 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "result": (dense_2("d", [tensor_2("x", 0, 2)]), "reads result 2 of 'x', which has 1"),
     "circle": (dense_2("d", "d"), "waits for its own result"),
     "nodes": (dense_2("d", [["x"]]), "found inbound_nodes that Keras does not write"),
+    "listed": (layer_2("Rescaling", "r", "x", scale=[1.0] * 5000), "found 5,000 values, expected at most 4,096"),
+    "resize": (
+        layer_2("Resizing", "r", "x", height=2**31 - 1, width=9, interpolation="nearest"),
+        "expected at most 4,096",
+    ),
     "inner": (layer_2("TimeDistributed", "t", "x", layer=3), "found no layer, expected one"),
 }
 
@@ -109,6 +114,18 @@ def test_all_layers_without_a_counterpart_are_named() -> None:
 def test_layers_inside_of_others_are_named() -> None:
     inner = {"class_name": "Lambda", "config": {"name": "code"}}
     assert "Lambda: t.code" in mistake(layer_2("TimeDistributed", "t", "x", layer=inner))
+
+
+def test_too_many_steps_are_refused_early() -> None:
+    gru = layer_2("GRU", "g", "x", units=2, reset_after=False)
+    model = model_2(input_2("x", 10**6, 3), gru, inputs=["x"], outputs=["g"])
+    with pytest.raises(SourceError, match="1,000,000 steps, which are written one by one"):
+        compile_source(json.dumps(model), format="keras", filename="model.json", inference=True)
+
+
+def test_too_many_layers_are_refused_early() -> None:
+    layers = [dense_2(f"d{k}", f"d{k - 1}" if k else "x") for k in range(10_001)]
+    assert "found more than 10,000 layers" in mistake(*layers)
 
 
 def test_models_nested_too_deep() -> None:
