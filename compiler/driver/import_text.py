@@ -75,10 +75,10 @@ def _head(source: Source, module: ModuleOp) -> str:
     from npuc.dialects.train.signature import ArgumentKind, arguments_of
 
     function = the_function(module)
-    count = sum(
-        prod(argument_type(function, one).get_shape())
-        for one in arguments_of(function)
-        if one.kind is ArgumentKind.PARAM
-    )
+    counts = {ArgumentKind.PARAM: 0, ArgumentKind.STAT: 0}
+    for one in arguments_of(function):
+        if one.kind in counts:
+            counts[one.kind] += prod(argument_type(function, one).get_shape())
     name = os.path.basename(source.shown).replace("\n", " ")
-    return f"# Imported from {name}: {count:,} parameters."
+    stats = f" and {counts[ArgumentKind.STAT]:,} running statistics" if counts[ArgumentKind.STAT] else ""
+    return f"# Imported from {name}: {counts[ArgumentKind.PARAM]:,} parameters{stats}."
