@@ -198,6 +198,10 @@ class Frontend(ABC):
     def read(self, source: Source, request: Request) -> Program:
         """The program of a source. Raises `SourceError`s with places, `UsageError` for a wrong request."""
 
+    def claims(self, suffix: str, data: bytes | mmap.mmap) -> bool:
+        """Whether a file with the suffix of another format is of this one, by its content."""
+        return False
+
     def parameters(self, source: Source) -> Parameters | None:
         """The parameters that `-D` and `--vary` set; None for a format that has none. Raises `SourceError`s."""
         return None

@@ -11,7 +11,7 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.texts import decoded
 from npuc.frontends.base import Frontend, Source
 from npuc.frontends.files import SAMPLES, map_bytes, read_text
-from npuc.frontends.registry import all_frontends, frontend_for, get_frontend, suffixes_of
+from npuc.frontends.registry import all_frontends, frontend_for, get_frontend, own_frontends, suffixes_of
 
 __all__ = ["Source", "SourceLike", "open_source", "text_source"]
 SourceLike: TypeAlias = str | os.PathLike[str] | Source
@@ -58,7 +58,12 @@ def open_source(path: SourceLike) -> Source:
     frontend = get_frontend(LANGUAGE) if name.startswith(SAMPLES) else _by_suffix(name)
     if frontend.binary:
         return _named(map_bytes(name), frontend, name)
-    return text_source(read_text(name), frontend.name, name)
+    if not frontend.is_ir:
+        return text_source(read_text(name), frontend.name, name)
+    data = map_bytes(name)
+    suffix = os.path.splitext(name)[1].removeprefix(".")
+    claimed = next((one for one in own_frontends().values() if one.claims(suffix, data)), None)
+    return text_source(bytes(data), frontend.name, name) if claimed is None else _named(data, claimed, name)
 
 
 def _by_suffix(name: str) -> Frontend:

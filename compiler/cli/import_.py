@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    program: Annotated[Program, Takes(without=("only",), help={"source": "A .pt2, .onnx, .json or .cfg file."})],
+    program: Annotated[Program, Takes(without=("only",), help={"source": "A .pt2, .onnx, .mlir, .json or .cfg file."})],
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE|-", help="Where the text goes; - is standard output.")
     ] = "-",

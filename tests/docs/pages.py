@@ -80,9 +80,14 @@ NAMES = (
         "glossary",
     ),
     "importing",
+    "jax",
     *("writing-a-pass", "writing-a-backend", "writing-a-frontend", "writing-a-layer"),
 )
-GIVEN = {"importing": {"model.pt2": ROOT / "tests" / "oracle" / "data" / "torch" / "cnn.pt2"}}
+DATA = ROOT / "tests" / "oracle" / "data"
+GIVEN = {
+    "importing": {"model.pt2": DATA / "torch" / "cnn.pt2"},
+    "jax": {name: DATA / "jax" / name for name in ("step.mlir", "model.mlir")},
+}
 """Files that the examples of a page work on, by the names that they have there."""
 LANGUAGES = ("console", "python", "text", "toml", "yaml", "dsl", "mlir", "csv", "cfg", "json")
 

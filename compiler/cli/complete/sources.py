@@ -10,7 +10,7 @@ from pathlib import Path
 from npuc.compiler.cli.complete.known import words
 from npuc.compiler.cli.complete.shells import Candidate
 
-SUFFIXES = (".dsl", ".mlir", ".pt2", ".onnx", ".json", ".cfg", ".csv", ".m")
+SUFFIXES = (".dsl", ".mlir", ".pt2", ".onnx", ".mlirbc", ".jaxexport", ".json", ".cfg", ".csv", ".m")
 SAMPLES = "samples:"
 _HEAD = re.compile(r"^\s*network\s+\w+\s*\(([^)]*)\)", re.MULTILINE)
 _LAYER = {

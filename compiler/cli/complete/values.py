@@ -234,7 +234,7 @@ ARGUMENTS: Mapping[str, Completer] = {
     "source": source,
     "sources": source,
     "layer": layers,
-    "model": lambda asked: files(asked.word, (".pt2", ".onnx", ".json", ".cfg")),
+    "model": lambda asked: files(asked.word, (".pt2", ".onnx", ".mlir", ".mlirbc", ".jaxexport", ".json", ".cfg")),
     "paths": lambda asked: files(asked.word, (".dsl",)),
 }
 """By the name of an argument who knows its values."""

@@ -18,7 +18,7 @@ from npuc.frontends.base import Frontend, Program, Request, Source
 from npuc.frontends.registry import frontend_for, frontend_names, get_frontend, own_frontends, suffixes_of
 from npuc.frontends.source import open_source, text_source
 
-OWN = ("cfg", "dsl", "keras", "m", "mlir", "onnx", "csv", "pt2")
+OWN = ("cfg", "dsl", "jax", "keras", "m", "mlir", "onnx", "csv", "pt2")
 
 SQUARE = '''
 """Square products: a count and a size, one byte each."""
@@ -102,7 +102,7 @@ def test_own_frontends_have_a_folder_each() -> None:
     assert tuple(own_frontends()) == OWN
     suffixes = [suffixes_of(frontend)[0] for frontend in own_frontends().values()]
     assert [frontend_for(suffix) for suffix in suffixes] == list(own_frontends().values())
-    assert suffixes == ["json" if name == "keras" else name for name in OWN]
+    assert suffixes == [{"keras": "json", "jax": "mlirbc"}.get(name, name) for name in OWN]
 
 
 def test_one_from_outside_is_read_by_every_verb(published: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,7 +117,7 @@ def test_one_from_outside_is_read_by_every_verb(published: Path, capsys: pytest.
     for line in (["compile", "net.sqr"], ["check", "net.sqr"], ["explain", "net.sqr", "p1", "-b", "cycle"]):
         assert run_command(line) == 0, line
     assert run_command(["list", "frontends"]) == 0
-    assert "square    .sq .sqr  Square products." in capsys.readouterr().out
+    assert "square    .sq .sqr            Square products." in capsys.readouterr().out
     assert run_command(["sweep", "net.sqr", "--vary", "memory.spm_kib=64,128", "-b", "cycle", "--csv", "-"]) == 0
 
 

@@ -1,0 +1,149 @@
+"""What is computed of numbers that the program holds: counters of loops, places, masks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+
+import numpy as np
+
+from npuc.compiler.layers.base import Array
+from npuc.frontends.jax.program import HloOp, HloType
+from npuc.frontends.jax.values import MAX_FOLDED, Known, Operand
+
+KINDS: Mapping[str, str] = {
+    **{"f32": "float32", "f64": "float64", "f16": "float32", "bf16": "float32", "bool": "bool"},
+    **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
+    **{f"ui{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
+}
+ROUNDED = ("f16", "bf16")
+"""Elements whose arithmetic numpy does not do: nothing but moves is computed of them."""
+UNARY: Mapping[str, Callable[[Array], Array]] = {
+    "abs": np.abs,
+    "ceil": np.ceil,
+    "floor": np.floor,
+    "negate": np.negative,
+    "not": np.logical_not,
+    "sign": np.sign,
+    "sqrt": np.sqrt,
+    "is_finite": np.isfinite,
+}
+BINARY: Mapping[str, Callable[[Array, Array], Array]] = {
+    "add": np.add,
+    "and": np.bitwise_and,
+    "divide": np.divide,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "multiply": np.multiply,
+    "or": np.bitwise_or,
+    "remainder": np.fmod,
+    "subtract": np.subtract,
+    "xor": np.bitwise_xor,
+    "power": np.power,
+}
+COMPARED: Mapping[str, Callable[[Array, Array], Array]] = {
+    "EQ": np.equal,
+    "NE": np.not_equal,
+    "LT": np.less,
+    "LE": np.less_equal,
+    "GT": np.greater,
+    "GE": np.greater_equal,
+}
+
+
+def folded(op: HloOp, operands: Sequence[Operand], types: Sequence[HloType]) -> list[Operand] | None:
+    """The results of an operation on constants; None where it is computed by the network."""
+    if len(types) != 1 or types[0].element not in KINDS:
+        return None
+    (type,) = types
+    if op.kind == "constant":
+        return [Known(op.dense["value"].array(), type.element)]
+    known = [one for one in operands if isinstance(one, Known)]
+    if len(known) != len(operands):
+        return None
+    with np.errstate(all="ignore"):
+        found = _computed(op, known, type)
+    if found is None:
+        return None
+    if found.shape != type.shape:
+        raise ValueError("found another shape")
+    return [Known(found if found.dtype == KINDS[type.element] else found.astype(KINDS[type.element]), type.element)]
+
+
+def _computed(op: HloOp, known: Sequence[Known], type: HloType) -> Array | None:
+    moved = _moved(op, known, type)
+    if moved is not None:
+        return moved
+    if type.element in ROUNDED or any(one.element in ROUNDED for one in known):
+        return None
+    scalars = [one.scalar for one in known]
+    if known and all(one is not None for one in scalars) and all(one.array.shape == type.shape for one in known):
+        arrays = [one.array.reshape(-1)[:1].reshape(()) if one.array.size else one.array for one in known]
+        found = _elementwise(op, arrays)
+        return None if found is None else np.broadcast_to(found, type.shape)
+    if prod(type.shape) > MAX_FOLDED or not known:
+        return None
+    return _elementwise(op, [one.array for one in known])
+
+
+def _elementwise(op: HloOp, arrays: Sequence[Array]) -> Array | None:
+    kind = op.kind
+    if kind in UNARY and len(arrays) == 1:
+        return np.invert(arrays[0]) if kind == "not" and arrays[0].dtype.kind in "iu" else UNARY[kind](arrays[0])
+    if kind in BINARY and len(arrays) == 2:
+        if kind == "divide" and arrays[0].dtype.kind in "iu":
+            return None
+        if kind == "power" and arrays[0].dtype.kind in "iu":
+            return None
+        return BINARY[kind](*arrays)
+    if kind == "compare":
+        return COMPARED[op.texts["comparison_direction"]](*arrays)
+    if kind == "select":
+        return np.where(*arrays)
+    if kind == "clamp":
+        return np.minimum(np.maximum(arrays[1], arrays[0]), arrays[2])
+    return None
+
+
+def _moved(op: HloOp, known: Sequence[Known], type: HloType) -> Array | None:
+    """The result of an operation that moves elements, or makes them of their places."""
+    if op.kind == "iota":
+        axis = op.ints["iota_dimension"][0]
+        shape = [size if number == axis else 1 for number, size in enumerate(type.shape)]
+        return np.broadcast_to(np.arange(type.shape[axis], dtype=KINDS[type.element]).reshape(shape), type.shape)
+    if not known:
+        return None
+    first, ints = known[0], op.ints
+    a = first.array
+    if op.kind == "convert":
+        return a.astype(KINDS[type.element]) if first.scalar is None else _spread(first.scalar, type)
+    if op.kind == "broadcast_in_dim":
+        return _broadcast(a, ints["broadcast_dimensions"], type.shape)
+    if first.scalar is not None and op.kind in ("reshape", "transpose", "slice", "reverse", "dynamic_slice"):
+        return _spread(a.flat[0], type)
+    if op.kind == "reshape" and a.size <= MAX_FOLDED:
+        return a.reshape(type.shape)
+    if op.kind == "transpose":
+        return a.transpose(ints["permutation"])
+    if op.kind == "slice":
+        parts = zip(ints["start_indices"], ints["limit_indices"], ints["strides"], strict=True)
+        return a[tuple(slice(*part) for part in parts)]
+    if op.kind == "dynamic_slice":
+        starts = [int(one.array.flat[0]) for one in known[1:]]
+        at = [min(max(start, 0), n - part) for start, n, part in zip(starts, a.shape, type.shape, strict=True)]
+        return a[tuple(slice(start, start + part) for start, part in zip(at, type.shape, strict=True))]
+    if op.kind == "concatenate" and prod(type.shape) <= MAX_FOLDED:
+        return np.concatenate([one.array for one in known], ints["dimension"][0])
+    return None
+
+
+def _spread(value: object, type: HloType) -> Array:
+    return np.broadcast_to(np.asarray(value).astype(KINDS[type.element]), type.shape)
+
+
+def _broadcast(a: Array, axes: Sequence[int], shape: Sequence[int]) -> Array:
+    sizes = [1] * len(shape)
+    for axis, size in zip(axes, a.shape, strict=True):
+        sizes[axis] = size
+    order = sorted(range(len(axes)), key=lambda number: axes[number])
+    return np.broadcast_to(a.transpose(order).reshape(sizes) if a.ndim else a, shape)

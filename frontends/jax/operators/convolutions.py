@@ -1,0 +1,155 @@
+"""Convolutions, and those that are their gradients."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from npuc.frontends.jax.context import HloContext, Meaning, brief, registry
+from npuc.frontends.jax.operators.products import moved
+from npuc.frontends.jax.values import HloValue
+from npuc.frontends.jax.views import TensorView, Value
+from npuc.frontends.script.weights import Refused
+
+if TYPE_CHECKING:
+    from npuc.dialects.train.base import Types
+    from npuc.frontends.dsl.syntax import Name
+
+MEANINGS: dict[str, Meaning] = {}
+operator = registry(MEANINGS)
+_PARTS = re.compile(r"\[([^\]]*)\]x\[([^\]]*)\]->\[([^\]]*)\]")
+
+
+@operator("convolution")
+def convolution(c: HloContext) -> Value:
+    numbers = _PARTS.search(c.flat.op.texts["dimension_numbers"])
+    if numbers is None:
+        raise Refused("found dimension numbers of another form")
+    parts = [[part.strip() for part in group.split(",")] for group in numbers.groups()]
+    rank = len(parts[0]) - 2
+    if not 1 <= rank <= 3:
+        raise Refused(f"found a convolution over {rank} axes, expected 1 to 3")
+    window = _Convolution(c, rank, parts)
+    if c.is_step and c.flat.role == "dw":
+        return window.of_weight()
+    kernel = window.kernel() if c.is_step and c.flat.role == "dx" else None
+    return window.forward() if kernel is None else window.of_operand(kernel)
+
+
+def _by_parts(c: HloContext, x: TensorView, parts: Sequence[str], wanted: Sequence[str]) -> Name:
+    """An operand with its axes in the order of the language."""
+    return moved(c, x, [parts.index(part) for part in wanted])
+
+
+def _from_parts(c: HloContext, name: Name, parts: Sequence[str], made: Sequence[str]) -> TensorView:
+    """A result of the language's order as the program's."""
+    return TensorView(name, tuple(made.index(part) for part in parts), c.type.shape, c.type.element)
+
+
+class _Convolution:
+    """A convolution, which is one of the three products of a layer; `parts` are the axes of operands and result."""
+
+    def __init__(self, c: HloContext, rank: int, parts: Sequence[list[str]]):
+        self.c, self.rank = c, rank
+        self.lhs, self.rhs, self.out = parts
+        self.spatial = [str(axis) for axis in range(rank)]
+        ints, ones = c.ints, [1] * rank
+        self.strides = ints.get("window_strides", ones)
+        self.lhs_dilation, self.rhs_dilation = ints.get("lhs_dilation", ones), ints.get("rhs_dilation", ones)
+        dense = c.flat.op.dense.get("padding")
+        self.padding = [0] * (2 * rank) if dense is None else [int(one) for one in dense.array().ravel()]
+        self.turned = ints.get("window_reversal", [0] * rank)
+        self.groups, self.batch_groups = ints["feature_group_count"][0], ints["batch_group_count"][0]
+
+    def forward(self) -> TensorView:
+        """A convolution of the language, as it is."""
+        if any(size != 1 for size in self.lhs_dilation) or any(self.turned) or self.batch_groups != 1:
+            raise Refused("found a convolution of a spread operand or a turned kernel, which is no layer's forward one")
+        if min(self.padding) < 0:
+            raise Refused("found a convolution with negative padding")
+        c = self.c
+        left = _by_parts(c, c.view(0), self.lhs, ["b", "f", *self.spatial])
+        right = _by_parts(c, c.view(1), self.rhs, ["o", "i", *self.spatial])
+        strides = {} if set(self.strides) == {1} else {"stride": self.strides}
+        named = brief(**strides, padding=self.padding, dilation=self.rhs_dilation, groups=[self.groups])
+        name = c.named(c.call(f"conv{self.rank}d", left, weight=right, bias=False, **named))
+        return _from_parts(c, name, self.out, ["b", "f", *self.spatial])
+
+    def kernel(self) -> TensorView | None:
+        """The kernel of the forward convolution, of a gradient of its operand: before it was turned; else None."""
+        c, made = self.c, self.c.flat.operands[1]
+        if all(self.turned):
+            return c.view(1)
+        if any(self.turned) or self.groups != 1 or self.batch_groups != 1:
+            return None
+        if isinstance(made, HloValue) and made.op is not None and made.op.kind == "reverse":
+            if sorted(made.op.op.ints["dimensions"]) != sorted(self.rhs.index(axis) for axis in self.spatial):
+                return None
+            found = c.views.of(c, made.op.operands[0])
+            return found if isinstance(found, TensorView) else None
+        one = all(made.type.shape[self.rhs.index(axis)] == 1 for axis in self.spatial)
+        return c.view(1) if one else None
+
+    def of_operand(self, kernel: TensorView) -> TensorView:
+        """dX: dY spread by the stride, with the turned kernel, whose features are exchanged."""
+        c = self.c
+        if any(one != 1 for one in self.strides) or self.groups != 1 or self.batch_groups != 1:
+            raise Refused("found a gradient of a convolution of several groups, expected one")
+        weight = _by_parts(c, kernel, self.rhs, ["i", "o", *self.spatial])  # its inputs are the layer's outputs
+        left = _by_parts(c, c.view(0), self.lhs, ["b", "f", *self.spatial])
+        sizes = dict(zip(self.out, c.type.shape, strict=True))
+        shape = [sizes[part] for part in ("b", "f", *self.spatial)]
+        reach = [d * (size - 1) for d, size in zip(self.rhs_dilation, c.shape(weight)[2:], strict=True)]
+        before = [one - edge for one, edge in zip(reach, self.padding[::2], strict=True)]
+        last = [(size - 1) * step for size, step in zip(c.shape(left)[2:], self.lhs_dilation, strict=True)]
+        after = [a + b + 1 - size - edge for a, b, size, edge in zip(last, reach, shape[2:], before, strict=True)]
+        name = self._built("Dx", (left, weight), shape, self.lhs_dilation, (before, after), self.rhs_dilation)
+        return _from_parts(c, name, self.out, ["b", "f", *self.spatial])
+
+    def of_weight(self) -> TensorView:
+        """dW: X with dY as a kernel spread by the stride; batches are summed, features are batches."""
+        c = self.c
+        if self.groups != 1 or any(one != 1 for one in self.lhs_dilation) or any(self.turned):
+            raise Refused("found a convolution of another form than a layer or its gradients have")
+        left = _by_parts(c, c.view(0), self.lhs, ["f", "b", *self.spatial])  # its features are the batch of the layer
+        right = _by_parts(c, c.view(1), self.rhs, ["i", "o", *self.spatial])
+        sizes = dict(zip(self.out, c.type.shape, strict=True))
+        kernel = [sizes[part] for part in ("f", "b", *self.spatial)]
+        before = self.padding[::2]
+        last = [(size - 1) * step for size, step in zip(c.shape(right)[2:], self.rhs_dilation, strict=True)]
+        reach = [(size - 1) * step for size, step in zip(kernel[2:], self.strides, strict=True)]
+        along = zip(last, reach, c.shape(left)[2:], before, strict=True)
+        after = [a + b + 1 - size - edge for a, b, size, edge in along]
+        edges, groups = (before, after), self.batch_groups
+        name = self._built("Dw", (left, right), kernel, self.rhs_dilation, edges, self.strides, groups)
+        return _from_parts(c, name, self.out, ["f", "b", *self.spatial])
+
+    def _built(
+        self,
+        which: str,
+        operands: tuple[Name, Name],
+        shape: Sequence[int],
+        stride: Sequence[int],
+        edges: tuple[Sequence[int], Sequence[int]],
+        dilation: Sequence[int],
+        groups: int = 1,
+    ) -> Name:
+        """
+        The gradient of a layer with a window.
+
+        Rows of the operand behind the last window count as padding below 0, which is none.
+        """
+        from npuc.dialects.train import conv
+
+        before, after = edges
+        if min(before) < 0:
+            raise Refused("found a convolution whose layer would have negative padding")
+        c = self.c
+        kind = getattr(conv, f"Conv{self.rank}d{which}Op")
+        values = c.tensor(operands[0]), c.tensor(operands[1])
+        results: Types = (c.result_type(shape, operands[0]),)
+        padding = tuple(side for pair in zip(before, after, strict=True) for side in (pair[0], max(pair[1], 0)))
+        window = {"stride": tuple(stride), "padding": padding, "dilation": tuple(dilation)}
+        more = {"groups": groups} if groups != 1 else {}
+        return c.built(lambda b: b.emit(kind(*values, results=results, **window, **more)).results[0])

@@ -1,0 +1,175 @@
+"""From the bytes of a StableHLO module and a request to a program."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from npuc.compiler.core.builder import function_name
+from npuc.compiler.core.errors import UsageError
+from npuc.frontends.base import Program, Request, Source
+from npuc.frontends.dsl.syntax import Name
+from npuc.frontends.jax.arguments import StepSignature, keys_of, signature_of
+from npuc.frontends.jax.flatten import flatten
+from npuc.frontends.jax.layers import set_layers
+from npuc.frontends.jax.load import load
+from npuc.frontends.jax.roles import set_roles
+from npuc.frontends.jax.step import finish_step
+from npuc.frontends.jax.translate import translate
+from npuc.frontends.jax.values import FlatProgram, HloValue, Known, needed
+from npuc.frontends.jax.views import Views, constant, whole
+from npuc.frontends.script.context import CallContext
+from npuc.frontends.script.direct import DirectScript
+from npuc.frontends.script.freeze import Frozen
+from npuc.frontends.script.training import Wanted, complete
+from npuc.frontends.script.weights import Refused, Weight
+
+if TYPE_CHECKING:
+    from npuc.frontends.jax.program import HloFunction
+
+
+def read_jax(source: Source, request: Request) -> Program:
+    """The program in a source: a forward function with the step that is asked for, or a whole step as it is."""
+    if request.defines:
+        raise UsageError(f"unknown network parameter '{next(iter(request.defines))}'", hint="a module has fixed sizes")
+    module = load(source.data, source.filename)
+    function = module.functions[module.main]
+    flat = flatten(module, source.filename, request.max_ops)
+    signature = signature_of(function, flat)
+    reading = _Reading(source.filename, request, function, flat, signature)
+    return reading.step() if signature.is_step and not request.inference else reading.forward()
+
+
+class _Reading:
+    """One run over a list of operations."""
+
+    def __init__(
+        self, filename: str, request: Request, function: HloFunction, flat: FlatProgram, signature: StepSignature
+    ):
+        self.filename, self.request, self.function = filename, request, function
+        self.flat, self.signature = flat, signature
+        self.views = Views()
+        self.names: dict[str, int] = {}
+
+    def forward(self) -> Program:
+        """A forward function, in training with the loss that is asked for."""
+        request, signature = self.request, self.signature
+        frozen = Frozen(request.freeze)
+        script = DirectScript(
+            self._title(),
+            self.filename,
+            training=not request.inference,
+            max_ops=request.max_ops,
+            is_frozen=frozen.matches,
+        )
+        kept = [value for number, value in enumerate(self.flat.results) if number not in signature.updates]
+        flat = needed(self.flat, kept)
+        set_layers(flat, signature)
+        weights = self._inputs(script, flat)
+        translate(flat, script, self.views, False)
+        numbers = [number for number in range(len(self.flat.results)) if number not in signature.updates]
+        outputs = dict(zip(self._result_names(numbers), self._outputs(script, flat), strict=True))
+        remarks = complete(script, outputs, Wanted(request.results, request.losses, request.optimizer))
+        if "param" not in signature.kinds:
+            remarks.append("found no parameters, as no argument has a name: export with as_text(debug_info=True)")
+        frozen.check()
+        module = script.finish()
+        values = {weight.name: weight.read for weight in weights if weight.read is not None}
+
+        def text() -> str:
+            """The network as text."""
+            from npuc.frontends.script.text import network_text
+
+            return network_text(script.definition, script.classes, [])
+
+        return Program(module, tuple(remarks), values, script.unneeded(module), text=text)
+
+    def step(self) -> Program:
+        """A whole training step, with its phases."""
+        request, signature = self.request, self.signature
+        for option, given in (
+            ("--loss", request.losses),
+            ("--optimizer", request.optimizer),
+            ("--freeze", request.freeze),
+        ):
+            if given:
+                raise UsageError(
+                    f"{option}: the module is a whole training step, which has its own",
+                    hint="export the forward function",
+                )
+        if request.results:
+            raise UsageError("--result: the module is a whole training step", hint="export the forward function")
+        script = DirectScript(self._title(), self.filename, training=False, max_ops=request.max_ops)
+        flat = needed(self.flat, self.flat.results)
+        set_roles(flat, signature)
+        set_layers(flat, signature)
+        self._inputs(script, flat)
+        translate(flat, script, self.views, True)
+        results: dict[str, int] = {}
+        names = self._result_names(range(len(flat.results)))
+        for number, (name, value) in enumerate(zip(names, self._outputs(script, flat), strict=True)):
+            own = script.unused(f"{name}.new")
+            script.add_output(own, value)
+            results[own] = number
+        module = script.finish()
+        finish_step(module, flat, signature, self.names, results)
+        unneeded = script.unneeded(module) - set(signature.names)
+        return Program(module, self._remarks(), unneeded=unneeded)
+
+    def _title(self) -> str:
+        return function_name(os.path.splitext(os.path.basename(self.filename))[0], "network")
+
+    def _remarks(self) -> tuple[str, ...]:
+        counts = {kind: self.signature.kinds.count(kind) for kind in ("param", "state", "input")}
+        return (
+            f"a whole training step of {counts['param']} parameters, {counts['state']} states of the optimizer and "
+            f"{counts['input']} inputs",
+        )
+
+    def _inputs(self, script: DirectScript, flat: FlatProgram) -> list[Weight]:
+        """Write the arguments."""
+        weights: list[Weight] = []
+        used = {
+            made for op in flat.ops for operand in op.operands if isinstance(operand, HloValue) for made in (operand,)
+        }
+        is_step = not script.training and self.signature.is_step and not self.request.inference
+        for number, made in enumerate(flat.arguments):
+            name, type = self.signature.names[number], made.type
+            if made not in used and not any(made is result for result in flat.results):
+                continue
+            with script.node(1):
+                if self.signature.kinds[number] == "param" and not is_step:
+                    weight = Weight(name, type.shape, type.element, trained=True)
+                    variable = CallContext(script, name).variable(weight)
+                    weights.append(weight)
+                else:
+                    variable = self._input(script, name, type.element, type.shape)
+                    self.names[variable.text] = number
+            self.views.values[made] = whole(variable, type.shape, type.element)
+        return weights
+
+    def _input(self, script: DirectScript, name: str, element: str, shape: tuple[int, ...]) -> Name:
+        try:
+            return script.input(name, element, shape)
+        except Refused as refusal:
+            raise script.error(f"argument '{name}': {refusal.message}", refusal.hint) from None
+
+    def _outputs(self, script: DirectScript, flat: FlatProgram) -> list[Name]:
+        found: list[Name] = []
+        for number, result in enumerate(flat.results):
+            context = CallContext(script, f"result{number}")
+            last = result.op.number if isinstance(result, HloValue) and result.op is not None else len(flat.ops) + 1
+            with script.node(last):
+                value = self.views.of(context, result)
+                found.append(self.views.plain(context, constant(context, value) if isinstance(value, Known) else value))
+        return found
+
+    def _result_names(self, numbers: range | list[int]) -> list[str]:
+        """Names of results, by their paths."""
+        names: list[str] = []
+        for number in numbers:
+            known = self.function.result_names
+            keys = keys_of(known[number]) if number < len(known) else ()
+            name = "_".join(keys) or f"result{number}"
+            names.append(name if name not in names else f"{name}_{number}")
+        return names

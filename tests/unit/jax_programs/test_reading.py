@@ -1,0 +1,187 @@
+"""What tells programs of JAX from others, and what is wrong with a file."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from npuc.compiler.core.errors import SourceError, UsageError
+from npuc.frontends.base import Program, Request
+from npuc.frontends.jax import load
+from npuc.frontends.jax.arguments import keys_of
+from npuc.frontends.jax.layers import scope_of
+from npuc.frontends.jax.load import exported_module
+from npuc.frontends.jax.program import HloOp, HloType
+from npuc.frontends.jax.values import FlatOp, HloValue
+from npuc.frontends.source import open_source, text_source
+
+DATA = Path(__file__).parents[2] / "oracle" / "data" / "jax"
+needs_reader = pytest.mark.skipif(find_spec("jaxlib") is None, reason="needs the optional group jax")
+
+
+def read(text: str | bytes, **request: object) -> Program:
+    source = text_source(text if isinstance(text, bytes) else text.encode(), "jax", "m.mlir")
+    return source.frontend.read(source, Request(**request))  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (b"module { func.func @main() { %0 = stablehlo.constant dense<0> : tensor<i32> return } }", "jax"),
+        (b'"builtin.module"() ({\n  %0 = "stablehlo.add"(%a, %b) : () -> ()\n}) : () -> ()', "jax"),
+        (b"ML\xefR\x0dStableHLO_v1.0.0", "jax"),
+        (b"// what stablehlo.add is\nbuiltin.module {\n}\n", "mlir"),
+        (b'func.func @f() attributes {npuc.name = "stablehlo.add"} {\n  func.return\n}\n', "mlir"),
+    ],
+)
+def test_a_file_is_told_by_its_content(content: bytes, name: str, tmp_path: Path) -> None:
+    file = tmp_path / "net.mlir"
+    file.write_bytes(content)
+    assert open_source(str(file)).format == name
+
+
+@pytest.mark.parametrize(
+    ("path", "keys"),
+    [
+        ("params['w1']", ("params", "w1")),
+        ("state[0].trace['blocks'][3]", ("state", "0", "trace", "blocks", "3")),
+        ("x", ("x",)),
+        ("", ()),
+    ],
+)
+def test_paths_have_keys(path: str, keys: tuple[str, ...]) -> None:
+    assert keys_of(path) == keys
+
+
+@pytest.mark.parametrize(
+    ("stack", "scope", "primitive"),
+    [
+        ("jit(step)/jvp(hidden)/dot_general", ("hidden",), "dot_general"),
+        ("jit(step)/transpose(jvp(block0))/attention/dot_general", ("block0", "attention"), "dot_general"),
+        ("jit(step)/jvp(hidden)/jit(relu)/max", ("hidden",), "max"),
+        ("jit(step)/jvp()/while/body/closed_call/mlp/tanh", ("mlp",), "tanh"),
+        ("jit(step)/mul", (), "mul"),
+        ("", (), "add"),
+    ],
+)
+def test_places_have_scopes(stack: str, scope: tuple[str, ...], primitive: str) -> None:
+    op = HloOp("stablehlo.add", (), (0,), {}, {}, {}, (), stack, "")
+    flat = FlatOp(1, op, (), [HloValue(HloType((), "f32"))], stack=stack)
+    assert scope_of(flat) == (scope, primitive)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00" * 64, b"\xff" * 64, b"<\x00\x00\x00" + b"\x01" * 80])
+def test_what_is_no_export_is_refused(data: bytes) -> None:
+    with pytest.raises(SourceError, match=r"m\.jaxexport: found no module of jax\.export"):
+        exported_module(data, "m.jaxexport")
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load, "find_spec", lambda name: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    with pytest.raises(SourceError, match="needs JAX's own reader") as caught:
+        read("module {}")
+    assert caught.value.hint == 'pip install "npuc[jax]"'
+
+
+MAIN = "func.func public @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32>"
+
+
+@needs_reader
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("module {", "expected"),
+        ("module { }", "found 0 public functions"),
+        (
+            f"module {{ {MAIN} {{ %0 = stablehlo.add %a, %c : tensor<4xf32> return %0 : tensor<4xf32> }} }}",
+            "undeclared",
+        ),
+        (f"module {{ {MAIN} {{ %0 = foo.bar %a : tensor<4xf32> return %0 : tensor<4xf32> }} }}", "foo"),
+        (
+            "module { func.func public @main(%a: tensor<?xf32>) -> tensor<?xf32> "
+            "{ %0 = stablehlo.abs %a : tensor<?xf32> return %0 : tensor<?xf32> } }",
+            "expected a tensor of known sizes",
+        ),
+        (
+            f"module {{ {MAIN} {{ %0 = call @main(%a, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> "
+            "return %0 : tensor<4xf32> } }",
+            "calls deeper than",
+        ),
+        (
+            f"module {{ {MAIN} {{ %0 = stablehlo.custom_call @evil(%a) : (tensor<4xf32>) -> tensor<4xf32> "
+            "return %0 : tensor<4xf32> } }",
+            "m.mlir:1:1: error: stablehlo.custom_call: found an operation of 'evil'",
+        ),
+        (
+            "module { func.func public @main(%a: tensor<ui32>) -> tensor<ui32> "
+            "{ %0 = stablehlo.add %a, %a : tensor<ui32> return %0 : tensor<ui32> } }",
+            "ui32",
+        ),
+        (
+            "module { func.func public @main(%a: tensor<i32>) -> tensor<i32> { %0 = stablehlo.while(%i = %a) : "
+            "tensor<i32> cond { %c = stablehlo.constant dense<3> : tensor<i32> %p = stablehlo.compare LT, %i, %c : "
+            "(tensor<i32>, tensor<i32>) -> tensor<i1> stablehlo.return %p : tensor<i1> } do { "
+            "stablehlo.return %i : tensor<i32> } return %0 : tensor<i32> } }",
+            "length depends on data",
+        ),
+        (
+            "module { func.func public @main(%a: tensor<i32>) -> tensor<i32> { %z = stablehlo.constant dense<0> : "
+            "tensor<i32> %0 = stablehlo.while(%i = %z) : tensor<i32> cond { %c = stablehlo.constant dense<3> : "
+            "tensor<i32> %p = stablehlo.compare LT, %i, %c : (tensor<i32>, tensor<i32>) -> tensor<i1> "
+            "stablehlo.return %p : tensor<i1> } do { stablehlo.return %i : tensor<i32> } return %0 : tensor<i32> } }",
+            "loops and calls of more than",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(text: str, message: str) -> None:
+    with pytest.raises((SourceError, UsageError)) as caught:
+        read(text, max_ops=1000)
+    assert message in str(caught.value)
+    assert "m.mlir" in str(caught.value)
+
+
+@needs_reader
+@pytest.mark.heavy
+def test_a_step_has_its_own_loss_and_optimizer() -> None:
+    data = (DATA / "mlp_step.mlir").read_bytes()
+    for request in ({"losses": ("mse",)}, {"optimizer": "sgd"}, {"freeze": ("w1",)}, {"results": ("x",)}):
+        with pytest.raises(UsageError, match="whole training step"):
+            read(data, **request)
+    with pytest.raises(UsageError, match="unknown network parameter 'batch'"):
+        read(data, defines={"batch": 2})
+
+
+@needs_reader
+@pytest.mark.heavy
+@pytest.mark.parametrize("seed", range(12))
+def test_a_damaged_file_is_refused_or_read(seed: int) -> None:
+    """Whatever stands in a file: an error of the file, or a program."""
+    from random import Random
+
+    random, data = Random(seed), bytearray((DATA / "mlp_step.mlir").read_bytes())
+    for _ in range(1 + seed // 2):
+        place = random.randrange(len(data))
+        data[place : place + random.randrange(4)] = bytes(random.choices(b'0123456789<>(){}[]%#"x, \n\xff', k=2))
+    with suppress(SourceError, UsageError):
+        read(bytes(data)).module.verify()
+
+
+@needs_reader
+@pytest.mark.heavy
+def test_damaged_bytecode_is_refused_or_read() -> None:
+    for size in (4, 13, 40):
+        with pytest.raises(SourceError, match=r"m\.mlir"):
+            read(b"ML\xefR\x0dStableHLO_v1.13.0\x00" + bytes(range(size)))
+
+
+@needs_reader
+@pytest.mark.heavy
+def test_what_is_exported_without_scopes_is_the_network() -> None:
+    program = read((DATA / "model.mlir").read_bytes())
+    assert program.text is not None
+    assert "conv1 = conv2d(x, padding=1, bias=false, weight=w1)" in program.text()
+    assert any("cross_entropy" in warning for warning in program.warnings)
