@@ -46,6 +46,7 @@ FAMILIES: Mapping[str, Sequence[str]] = {
     "Blocks for vision and recommendation": ("vision", "recommendation"),
     LOSSES: (),
     OPTIMIZER_FAMILY: (),
+    "Operators known by their cost alone": ("opaque",),
 }
 """The families of the reference in order, each with its modules of layers and files of the library."""
 
