@@ -49,6 +49,9 @@ class OpaqueNodes:
         `why` is the reason for which the meaning of its operator is refused here; None where it has none.
         """
         call = c.onnx
+        wanted = [number for number, name in enumerate(call.outputs) if name]
+        if not wanted:
+            return []  # nothing reads it
         if why is not None:
             self.operators.refused(call.full_op, why)
         operands = [self._operand(c, index) for index in range(len(call.inputs))]
@@ -56,7 +59,6 @@ class OpaqueNodes:
             operands.pop()
         entry = self.operators.entry(call.full_op)
         inputs = [None if one is None else c.shape(one) for one in operands]
-        wanted = [number for number, name in enumerate(call.outputs) if name]
         shapes = self._shapes(c, entry, inputs, wanted)
         dtypes = [self._element(c, number, operands) for number in wanted]
         made: Call = self.operators.call(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -181,3 +183,22 @@ def test_a_meaning_that_is_refused_is_priced_and_the_reason_is_said(tmp_path: Pa
         for said in report.warnings
     )
     assert caught.value.message in "".join(report.warnings)
+
+
+def test_damaged_files_are_refused_or_priced(path: Path) -> None:
+    """With sizes of any kind, names that nothing reads, operators of no name."""
+    rng, data = random.Random(7), path.read_bytes()
+    for _ in range(60):
+        damaged = bytearray(data)
+        for _ in range(rng.randint(1, 4)):
+            damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        path.write_bytes(bytes(damaged))
+        with suppress(NpucError):
+            compile_file(path, defines={"N": 2}, backend="roofline", loss="mse", opaque=True)
+
+
+def test_a_node_that_nothing_reads_costs_nothing(tmp_path: Path) -> None:
+    nodes = [node("Fuse", ["x"], ["f"], domain="acme"), node("Relu", ["x"], ["y"])]
+    file = tmp_path / "unread.onnx"
+    file.write_bytes(model(graph_of(nodes, [value("x", [2, 3])], [value("y", [2, 3])], [])))
+    assert not rows_of(compile_file(file, inference=True, opaque=True))
