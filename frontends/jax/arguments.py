@@ -42,16 +42,25 @@ def signature_of(function: HloFunction, flat: FlatProgram) -> StepSignature:
     given = [keys_of(name) for name in function.argument_names]
     results = [keys_of(name) for name in function.result_names] or [()] * len(flat.results)
     results += [()] * (len(flat.results) - len(results))
-    updates = _updates(flat, given, types, results)
+    own = _own_updates(function)
+    updates = own or _updates(flat, given, types, results)
     loss = _loss(flat, updates)
     if loss is None and _scalar_floats(flat, updates):
         loss = _scalar_floats(flat, updates)[0]
     read = _read_by(flat, loss) if updates and loss is not None else None
     kinds = _kinds(given, types, set(updates.values()), read)
-    signature = StepSignature(_names(given, kinds), kinds, updates, loss)
+    names = list(function.argument_names) if own else _names(given, kinds)
+    signature = StepSignature(names, kinds, updates, loss)
     if not signature.is_step:
         signature = StepSignature(_names(given, fixed := _forward_kinds(given, types)), fixed)
     return signature
+
+
+def _own_updates(function: HloFunction) -> dict[int, int]:
+    """Of each result of a step that npuc wrote the argument that it is the new value of: `new NAME`."""
+    places = {f"new {name}": number for number, name in enumerate(function.argument_names)}
+    names = function.result_names
+    return {number: places[name] for number, name in enumerate(names) if name in places}
 
 
 def _updates(

@@ -64,13 +64,20 @@ class _Reader:
         block = op.regions[0].blocks[0]
         body = self._region(block)
         names = tuple(self._place(argument.location)[0] for argument in block.arguments)
-        results: list[str] = []
-        if "res_attrs" in op.attributes:
-            for one in self.ir.ArrayAttr(op.attributes["res_attrs"]):
-                entries = self.ir.DictAttr(one)
-                info = "jax.result_info" in entries
-                results.append(self.ir.StringAttr(entries["jax.result_info"]).value if info else "")
-        return HloFunction(name, body, names, tuple(results))
+        given = self._named(op, "arg_attrs")
+        results = self._named(op, "res_attrs")
+        return HloFunction(name, body, given if any(given) else names, results)
+
+    def _named(self, op: Any, key: str) -> tuple[str, ...]:
+        """The names that arguments or results have by attributes: JAX's, or npuc's own."""
+        if key not in op.attributes:
+            return ()
+        found: list[str] = []
+        for one in self.ir.ArrayAttr(op.attributes[key]):
+            entries = self.ir.DictAttr(one)
+            own = next((name for name in ("jax.result_info", "npuc.name") if name in entries), None)
+            found.append(self.ir.StringAttr(entries[own]).value if own else "")
+        return tuple(found)
 
     def _region(self, block: Any) -> HloRegion:
         arguments = tuple(self._value(argument) for argument in block.arguments)

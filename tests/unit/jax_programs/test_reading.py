@@ -6,8 +6,11 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from npuc.compiler import compile_file, run_file
+from npuc.compiler.cli import run_command
 from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.frontends.base import Program, Request
 from npuc.frontends.jax import load
@@ -185,3 +188,22 @@ def test_what_is_exported_without_scopes_is_the_network() -> None:
     assert program.text is not None
     assert "conv1 = conv2d(x, padding=1, bias=false, weight=w1)" in program.text()
     assert any("cross_entropy" in warning for warning in program.warnings)
+
+
+@needs_reader
+@pytest.mark.heavy
+def test_a_step_that_npuc_wrote_comes_back(tmp_path: Path) -> None:
+    net, file = tmp_path / "net.dsl", tmp_path / "step.mlir"
+    net.write_text(
+        "network net() {\n  input x: f32[4, 1, 8, 8]\n  labels y: i32[4]\n"
+        "  h = max_pool(relu(conv2d(x, 4, kernel=3, padding=1)), kernel=2)\n"
+        "  loss cross_entropy(linear(flatten(h), 10), y)\n  optimizer sgd(lr=0.1, momentum=0.9)\n}\n"
+    )
+    assert run_command(["opt", str(net), "--emit", "stablehlo", "-p", "autodiff", "-o", str(file)]) == 0
+    ours, theirs = (compile_file(str(one), backend="cycle", precision="f32") for one in (net, file))
+    assert sum(row.macs or 0 for row in theirs.ops) == sum(row.macs or 0 for row in ours.ops)
+    assert {row.phase for row in theirs.ops} >= {"forward", "update"}
+    inputs = {"x": np.random.default_rng(0).normal(size=(4, 1, 8, 8)), "y": np.arange(4)}
+    first = run_file(str(net), inputs=inputs, steps=2, dtype="float64")
+    second = run_file(str(file), inputs={**inputs, **first.params}, steps=2, dtype="float64")
+    assert second.losses == pytest.approx(first.losses, rel=1e-5)
