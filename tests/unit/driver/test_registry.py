@@ -51,7 +51,7 @@ def test_every_pass_file_holds_the_pass_of_its_name() -> None:
 def test_published_universe_takes_no_name_of_xdsl() -> None:
     assert not UNIVERSE.all_passes.keys() & XDSL_UNIVERSE.all_passes.keys()
     assert not UNIVERSE.all_dialects.keys() & XDSL_UNIVERSE.all_dialects.keys()
-    assert set(UNIVERSE.all_dialects) == {"dist", "mapping", "npu", "train"}
+    assert set(UNIVERSE.all_dialects) == {"chlo", "dist", "mapping", "npu", "stablehlo", "train"}
 
 
 def test_installed_pass_is_found_and_reads_options(outside: Path) -> None:
