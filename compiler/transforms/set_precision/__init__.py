@@ -78,7 +78,7 @@ class SetPrecisionPass(ModulePass):
         for func in functions_of(op):
             self._check(func)
             if self.to != "mixed":
-                _set_all(func, SetFloatType(_ELEMENTS[self.to]))
+                set_floats(func, _ELEMENTS[self.to])
                 continue
             whole = is_differentiated(func)
             if whole:
@@ -112,7 +112,8 @@ def too_low(func: FuncOp, precision: str) -> Operation | None:
     return None
 
 
-def _set_all(func: FuncOp, pattern: SetFloatType) -> None:
-    """Apply a pattern to a function and to all that is in it."""
+def set_floats(func: FuncOp, element: Attribute) -> None:
+    """Give all floats of a function a type."""
+    pattern = SetFloatType(element)
     apply_pattern(pattern, func)
     sweep(func.body, pattern)

@@ -9,6 +9,7 @@ import pytest
 
 from npuc.compiler.cli import run_command
 from npuc.compiler.core.errors import CheckError, UsageError
+from npuc.compiler.driver.running.options import RunKeywords
 from npuc.compiler.layers.base import Array
 from npuc.compiler.others import agree, base
 from npuc.compiler.others.agree import Agreement, check_with
@@ -40,8 +41,9 @@ class Own(Other):
     extra = "iree"
     modules = ("numpy",)
 
-    def __init__(self, change: float = 0.0, status: int = 0, said: str = ""):
-        self.change, self.status, self.said = change, status, said
+    def __init__(self, *changes: float, status: int = 0, said: str = ""):
+        self.changes, self.status, self.said = list(changes), status, said
+        """How far the last result is off in each run, of which the last one holds from then on."""
 
     def version(self) -> str:
         return "1.0"
@@ -53,14 +55,14 @@ class Own(Other):
         if self.status:
             raise self._failed(self.status, self.said)
         results = [np.array(one, copy=True) for one in self.expected.values()]
-        results[-1] = results[-1] * (1 + self.change)
+        results[-1] = results[-1] * (1 + (self.changes.pop(0) if len(self.changes) > 1 else sum(self.changes)))
         return results
 
     expected: dict[str, Array]
 
 
-def checked(monkeypatch: pytest.MonkeyPatch, own: Own) -> list[Agreement]:
-    """The check of the small network by a stand-in."""
+def checked(monkeypatch: pytest.MonkeyPatch, own: Own, network: str = NETWORK) -> list[Agreement]:
+    """The check of a network by a stand-in."""
     computed = agree.computed
 
     def keep(module: Any, data: Any, *, double: bool) -> dict[str, Array]:
@@ -69,11 +71,12 @@ def checked(monkeypatch: pytest.MonkeyPatch, own: Own) -> list[Agreement]:
 
     monkeypatch.setattr(agree, "computed", keep)
     monkeypatch.setattr(agree, "get_other", {"iree": own}.get)
-    return check_with(text_source(NETWORK, "dsl", "net.dsl"), {}, ["iree"])
+    options = RunKeywords(inference="loss" not in network)
+    return check_with(text_source(network, "dsl", "net.dsl"), options, ["iree"])
 
 
 def test_equal_results_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    (found,) = checked(monkeypatch, Own(change=1e-7))
+    (found,) = checked(monkeypatch, Own(1e-7))
     assert found.amplified == ()
     assert str(found).startswith("a compiler 1.0: ")
     assert f"{found.results} results, {found.results} equal to 1e-05" in str(found)
@@ -81,7 +84,35 @@ def test_equal_results_agree(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_another_result_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CheckError, match=r"1\.0 computes 'output logits' differently, by more than 1e-05"):
-        checked(monkeypatch, Own(change=1e-3))
+        checked(monkeypatch, Own(1e-3))
+
+
+AMPLIFYING = """
+network amplifying(batch=4) {
+  input x: f32[batch, 6]
+  h = linear(x, 5, bias=false)
+  far = h + 4096
+  near = far - 4096
+  output y = near
+}
+"""
+"""A network of which f32 leaves three digits."""
+
+
+def test_amplified_rounding_is_tolerated_where_f64_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
+    (found,) = checked(monkeypatch, Own(1e-4, 0.0), AMPLIFYING)
+    assert [name for name, _ in found.amplified] == ["output y"]
+    assert "1 equal in f64 and in f32 within rounding, which this program amplifies ('output y')" in str(found)
+
+
+def test_what_differs_in_f64_is_no_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CheckError, match=r"1\.0 computes 'output y' differently"):
+        checked(monkeypatch, Own(1e-4, 1e-4), AMPLIFYING)
+
+
+def test_what_differs_in_f32_by_more_than_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CheckError, match=r"1\.0 computes 'output y' differently"):
+        checked(monkeypatch, Own(0.1, 0.0), AMPLIFYING)
 
 
 @pytest.mark.parametrize(
