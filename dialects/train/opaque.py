@@ -21,6 +21,7 @@ MAX_COUNT = 1 << 53
 """The most multiply-accumulates or vector operations of one operation: what numbers of all formats hold exactly."""
 MAX_NAME = 256
 """The most characters of an operator's name."""
+_NONE, _NO_BATCH = encode(0), encode(())
 KINDS = ("opaque", "opaque_grad")
 """The operations of this family, as `npu.vector` names them."""
 
@@ -33,10 +34,6 @@ class OpaqueBase(TrainOp):
     tensor that all parts share; it is empty where the work cannot be split.
     """
 
-    operator = prop_def(StringAttr)
-    macs = prop_def(IntegerAttr, default_value=encode(0))
-    vector = prop_def(IntegerAttr, default_value=encode(0))
-    batch = prop_def(DenseArrayBase, default_value=encode(()))
     traits = traits_def(Pure())
 
 
@@ -82,8 +79,12 @@ class OpaqueOp(OpaqueBase):
     name = "train.opaque"
 
     args = var_operand_def(TensorType)
-    grad_macs = prop_def(IntegerAttr, default_value=encode(0))
-    grad_vector = prop_def(IntegerAttr, default_value=encode(0))
+    operator = prop_def(StringAttr)
+    macs = prop_def(IntegerAttr, default_value=_NONE)
+    vector = prop_def(IntegerAttr, default_value=_NONE)
+    batch = prop_def(DenseArrayBase, default_value=_NO_BATCH)
+    grad_macs = prop_def(IntegerAttr, default_value=_NONE)
+    grad_vector = prop_def(IntegerAttr, default_value=_NONE)
     outs = var_result_def(TensorType)
 
     TAKES_RESULT: ClassVar[bool] = True
@@ -121,6 +122,10 @@ class OpaqueGradOp(OpaqueBase):
     name = "train.opaque_grad"
 
     args = var_operand_def(TensorType)
+    operator = prop_def(StringAttr)
+    macs = prop_def(IntegerAttr, default_value=_NONE)
+    vector = prop_def(IntegerAttr, default_value=_NONE)
+    batch = prop_def(DenseArrayBase, default_value=_NO_BATCH)
     of = prop_def(DenseArrayBase)
     outs = var_result_def(TensorType)
 

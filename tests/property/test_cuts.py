@@ -26,6 +26,7 @@ from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.embedding import EmbeddingOp
+from npuc.dialects.train.opaque import KINDS
 from npuc.dialects.train.signature import arguments_of
 from tests.calls import COUNTED, all_calls
 from tests.calls.values import build, random_values
@@ -153,7 +154,8 @@ def test_parts_of_calls_and_of_their_derivatives(name: str, data: st.DataObject)
             known |= dict(zip(op.results, evaluate(NUMBERS, op, arrays), strict=True))
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+# what is known by its cost alone has no values to compare
+@pytest.mark.parametrize("case", [case for case in CASES if case.kind not in KINDS], ids=str)
 @settings(max_examples=4)
 @given(data=st.data())
 def test_parts_of_listed_operations(case: Case, data: st.DataObject) -> None:

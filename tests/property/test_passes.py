@@ -104,7 +104,8 @@ def test_every_pass_of_the_package_is_in_a_pipeline_here_or_tested_alone() -> No
     # what changes numbers on purpose is tested there, too
     # what is learned and predicted beside a step: tests/unit/transforms/test_predict_gradients.py
     numbers = {"set-precision", "quantize", "sparsify", "nm-recipe", "gradient-noise"}
-    alone = {"set-target", "predict-gradients"} | numbers | distributed
+    # primitives of every function of the language: test_decompose.py
+    alone = {"set-target", "predict-gradients", "decompose"} | numbers | distributed
     assert set(get_all_passes()) - run == alone
 
 

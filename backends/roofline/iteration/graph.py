@@ -23,7 +23,7 @@ from npuc.dialects.tensors import is_float
 from npuc.dialects.train.arithmetic import AddOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.loss import CrossEntropyOp
-from npuc.dialects.train.opaque import OpaqueBase
+from npuc.dialects.train.opaque import operator_of
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
 
 
@@ -42,7 +42,8 @@ class GraphLayer:
     @property
     def operator(self) -> str | None:
         """The operator of which only the cost is known, where the layer has one."""
-        return next((op.operator.data for op in self.ops if isinstance(op, OpaqueBase)), None)
+        names = (operator_of(op.name.removeprefix("train."), op.properties) for op in self.ops)
+        return next((name for name in names if name is not None), None)
 
     @property
     def main(self) -> TrainOp:

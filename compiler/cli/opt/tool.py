@@ -263,7 +263,8 @@ class OptTool(xDSLOptMain):
         name, format = self.args.input_file, self.args.frontend
         if format is None and name is not None:
             opened = open_source(name)
-            format = opened.frontend.name
+            # IR of StableHLO is IR here; --frontend jax reads the program in it
+            format = opened.frontend.name if self._is_network else "mlir"
         else:
             opened = None
         if format in (None, "mlir"):

@@ -144,7 +144,7 @@ def _same(a: str, b: str) -> bool:
         (
             ["--emit", "onnx", "-o", "x"],
             2,
-            "--emit onnx: expected mlir, astra-network, chakra, dot, scalesim, svg or trace",
+            "--emit onnx: expected mlir, astra-network, chakra, dot, linalg, scalesim, stablehlo, svg or trace",
         ),
         (["--csv-format", "x", "--csv", "x"], 2, "--csv-format x: expected npuc or scalesim"),
         (["--emit", "scalesim", "-o", "-"], 2, "several files cannot go to standard output"),
