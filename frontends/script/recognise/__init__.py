@@ -4,6 +4,7 @@ What the language has a function for, recognised where a graph spells it out: th
     matching.py        how calls are looked back through
     activations.py     gelu, silu
     normalisations.py  rms_norm
+    softmax.py         softmax, log_softmax
     attention.py       keys and values repeated for groups of queries, masks
     rotary.py          rotary positions; rotary_angles.py, how they are made; rotary_tables.py, what numbers say
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from npuc.frontends.dsl.syntax import Call
     from npuc.frontends.script.writer import CallWriter
 
-_FAMILIES = ("activations", "normalisations", "attention", "rotary")
+_FAMILIES = ("activations", "normalisations", "softmax", "attention", "rotary")
 
 
 @cache

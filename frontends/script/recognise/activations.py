@@ -37,7 +37,8 @@ def gelu(c: CallWriter, x: Any, y: Any) -> Call | None:
 
 def _halves(c: CallWriter, a: Any, b: Any) -> list[tuple[Any, Any]]:
     """The argument and the other factor of a product of three factors of which one is a half."""
-    found = [(value, b) for value, half in either_way(operands(c, a, "mul")) if is_number(half, 0.5)]
+    halved = [value for value, half in either_way(operands(c, a, "mul")) if is_number(half, 0.5)]
+    found = [pair for value in halved for pair in ((value, b), (b, value))]
     if is_number(b, 0.5):
         found += [(value, rest) for value, rest in either_way(operands(c, a, "mul"))]
     return found
@@ -65,6 +66,11 @@ def _is_cubic(c: CallWriter, value: Any, x: Any) -> bool:
     for cube, scale in either_way(operands(c, value, "mul")):
         power = operands(c, cube, "pow")
         if is_number(scale, 0.044715) and len(power) == 2 and same(power[0], x) and is_number(power[1], 3):
+            return True
+        if is_number(scale, 0.044715) and any(
+            same(one, x) and all(same(side, x) for side in operands(c, square, "mul") or [None])
+            for one, square in either_way(operands(c, cube, "mul"))
+        ):
             return True
     return False
 

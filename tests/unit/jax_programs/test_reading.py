@@ -20,6 +20,7 @@ from npuc.frontends.jax.load import exported_module
 from npuc.frontends.jax.program import HloOp, HloType
 from npuc.frontends.jax.values import FlatOp, HloValue
 from npuc.frontends.source import open_source, text_source
+from tests.jax_programs import text_of
 
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "jax"
 needs_reader = pytest.mark.skipif(find_spec("jaxlib") is None, reason="needs the optional group jax")
@@ -207,3 +208,22 @@ def test_a_step_that_npuc_wrote_comes_back(tmp_path: Path) -> None:
     first = run_file(str(net), inputs=inputs, steps=2, dtype="float64")
     second = run_file(str(file), inputs={**inputs, **first.params}, steps=2, dtype="float64")
     assert second.losses == pytest.approx(first.losses, rel=1e-5)
+
+
+def test_functions_that_jax_spells_out_are_the_language_s() -> None:
+    jax = pytest.importorskip("jax")
+
+    def forward(p, x):  # type: ignore[no-untyped-def]
+        h = jax.nn.softmax(x @ p["w"], axis=-1) + jax.nn.log_softmax(x, axis=1)
+        return jax.nn.gelu(h) + jax.nn.silu(h) + jax.nn.gelu(x, approximate=False)
+
+    random = np.random.default_rng(0)
+    params, x = {"w": random.normal(size=(5, 5)).astype(np.float32)}, random.normal(size=(2, 5)).astype(np.float32)
+    program = read(text_of(forward, (params, x)), inference=True)
+    assert program.text is not None
+    text = program.text()
+    for call in ("softmax(", "log_softmax(", 'approximate="tanh")', "silu("):
+        assert call in text, call
+    assert "exp(" not in text
+    run = run_file(text_source(text.encode(), "dsl", "net.dsl"), inference=True, inputs={**params, "x": x})
+    np.testing.assert_allclose(run.outputs["result"], forward(params, x), rtol=1e-4, atol=1e-5)

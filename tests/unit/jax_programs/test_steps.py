@@ -18,7 +18,6 @@ from npuc.frontends.jax.arguments import keys_of
 from npuc.frontends.source import text_source
 from tests.jax_programs import PROGRAMS, convnet, gpt, mlp, text_of
 
-pytestmark = pytest.mark.heavy
 jax = pytest.importorskip("jax")
 optax = pytest.importorskip("optax")
 OPTIMIZERS = {
@@ -53,7 +52,9 @@ def step_arguments(function: Any, arguments: Any) -> dict[str, Any]:
     return {"params": params, "state": state, "data": tuple(data)}
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize(
+    "optimizer", ["adam", *(pytest.param(name, marks=pytest.mark.heavy) for name in ("sgd", "momentum"))]
+)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_step_gives_the_numbers_of_jax(name: str, optimizer: str) -> None:
     function, arguments = PROGRAMS[name]().step(OPTIMIZERS[optimizer]())
@@ -84,6 +85,7 @@ def _names(keys: tuple[str, ...]) -> list[str]:
     return [".".join(keys[1:])] if keys[0] == "params" else [".".join(keys)]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_gradients_that_npuc_derives_are_those_of_jax(name: str) -> None:
     net = PROGRAMS[name]()
@@ -132,6 +134,7 @@ def products(report: Any) -> dict[str, tuple[int, int]]:
     return found
 
 
+@pytest.mark.heavy
 def test_products_cost_what_those_of_the_network_in_the_language_do() -> None:
     ours = rows(CONVNET, "dsl")
     theirs = rows(text_of(*convnet().step(optax.sgd(0.1))), "jax")
@@ -139,6 +142,7 @@ def test_products_cost_what_those_of_the_network_in_the_language_do() -> None:
     assert len(products(ours)) >= 2
 
 
+@pytest.mark.heavy
 def test_phases_and_layers_are_found() -> None:
     program = read(text_of(*mlp().step(optax.sgd(0.1))))
     found = {(layer_of(op), role_of(op)) for op in program.module.walk() if op.name == "train.matmul"}
@@ -152,6 +156,7 @@ def test_phases_and_layers_are_found() -> None:
     assert updates == {"w1", "b1", "w2", "b2"}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("scan", [False, True])
 def test_gradients_of_a_layer_are_interleaved(scan: bool) -> None:
     report = rows(text_of(*gpt(scan=scan).step(optax.sgd(0.1))), "jax")
@@ -160,11 +165,13 @@ def test_gradients_of_a_layer_are_interleaved(scan: bool) -> None:
     assert {f"{block}.{name}" for block in (("0", "1") if scan else ("block0", "block1")) for name in names} <= together
 
 
+@pytest.mark.heavy
 def test_a_scan_is_the_loop_that_is_written_out() -> None:
     ours, scanned = (products(rows(text_of(*gpt(scan=scan).step(optax.sgd(0.1))), "jax")) for scan in (False, True))
     assert sum(macs for macs, _ in ours.values()) == sum(macs for macs, _ in scanned.values())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_phases_are_found_without_names(name: str) -> None:
     function, arguments = PROGRAMS[name]().step(optax.sgd(0.1))
@@ -181,6 +188,7 @@ def test_phases_are_found_without_names(name: str) -> None:
 MATRIX = ("train.matmul", "train.conv2d", "train.conv2d_dx", "train.conv2d_dw")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("stride", "groups", "kernel", "dilation", "padding"),
     [
