@@ -4,7 +4,7 @@ Networks and training steps in JAX, as its users write them.
 JAX is optional: a test that takes a program of these asks `pytest.importorskip("jax")` first.
 """
 
-# pyright: basic
+# pyright: basic, reportMissingImports=false
 from __future__ import annotations
 
 from collections.abc import Callable

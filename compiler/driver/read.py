@@ -69,7 +69,7 @@ def refuse_opaque(module: ModuleOp) -> None:
 
     found: dict[str, Operation] = {}
     for op in module.walk():
-        name = op.operator.data if isinstance(op, OpaqueBase) else op.operator if isinstance(op, VectorOp) else None
+        name = op.operator_name if isinstance(op, OpaqueBase) else op.operator if isinstance(op, VectorOp) else None
         if name is not None:
             found.setdefault(name, op)
     if found:

@@ -25,7 +25,7 @@ _COUNTS = ("macs", "vector", "grad_macs", "grad_vector")
 
 
 def _unknown(op: OpaqueBase) -> DataError:
-    return DataError(f"'{op.operator.data}' is known by its cost alone: it can be priced, not run")
+    return DataError(f"'{op.operator_name}' is known by its cost alone: it can be priced, not run")
 
 
 def _count(op: TrainOp, name: str) -> int:
@@ -36,7 +36,7 @@ def _count(op: TrainOp, name: str) -> int:
 
 def _cuts(op: OpaqueBase, shared: Combine | None) -> list[Cut]:
     """The cut along the axis of the batch; results without that axis combine as `shared` says, or forbid it."""
-    batch = ints(op.batch)
+    batch = op.batch_axes
     axes = [None if axis == -1 else axis for axis in batch]
     ins, outs = axes[: len(op.operands)], axes[len(op.operands) :]
     if not outs or (shared is None and None in outs) or all(axis is None for axis in ins):

@@ -6,7 +6,7 @@ graphs takes it from formulas.
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType
 from xdsl.ir import Attribute
@@ -15,7 +15,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, shape_text
-from npuc.dialects.train.base import TrainOp, Types, encode
+from npuc.dialects.train.base import TrainOp, Types, encode, ints
 
 MAX_COUNT = 1 << 53
 """The most multiply-accumulates or vector operations of one operation: what numbers of all formats hold exactly."""
@@ -35,6 +35,17 @@ class OpaqueBase(TrainOp):
     """
 
     traits = traits_def(Pure())
+
+    @property
+    def operator_name(self) -> str:
+        """The operator that it stands for."""
+        return cast(StringAttr, self.properties["operator"]).data
+
+    @property
+    def batch_axes(self) -> tuple[int, ...]:
+        """`batch`, empty where nothing is written."""
+        batch = self.properties.get("batch")
+        return () if batch is None else ints(cast(DenseArrayBase, batch))
 
 
 def macs_of(kind: str, properties: Mapping[str, Attribute]) -> int:

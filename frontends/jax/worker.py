@@ -5,7 +5,7 @@ It is a process of its own because the reader is native code: a hostile file may
 program is executed.
 """
 
-# pyright: basic
+# pyright: basic, reportMissingImports=false
 from __future__ import annotations
 
 import re

@@ -4,7 +4,7 @@ What JAX exports of a step and of a forward function, kept as text for the docum
     python -m tests.oracle.store_jax       writes them anew; needs the optional group jax, and optax
 """
 
-# pyright: basic
+# pyright: basic, reportMissingImports=false
 from __future__ import annotations
 
 import re

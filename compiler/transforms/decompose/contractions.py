@@ -63,7 +63,7 @@ def _nest(op: TrainOp) -> Nest:
         emitted.append(new)
         return new
 
-    get_layer(op).lower(op, emit)  # type: ignore[arg-type]
+    get_layer(op).lower(op, emit)
     nests = [new.nest_attr.data for new in emitted if isinstance(new, ContractOp)]
     found = len(emitted)
     for new in reversed(emitted):

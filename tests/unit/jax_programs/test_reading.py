@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -213,7 +214,7 @@ def test_a_step_that_npuc_wrote_comes_back(tmp_path: Path) -> None:
 def test_functions_that_jax_spells_out_are_the_language_s() -> None:
     jax = pytest.importorskip("jax")
 
-    def forward(p, x):  # type: ignore[no-untyped-def]
+    def forward(p: Any, x: Any) -> Any:
         h = jax.nn.softmax(x @ p["w"], axis=-1) + jax.nn.log_softmax(x, axis=1)
         return jax.nn.gelu(h) + jax.nn.silu(h) + jax.nn.gelu(x, approximate=False)
 

@@ -1,6 +1,6 @@
 """Steps and losses that JAX exports, beside JAX's own numbers and beside the same networks in the language."""
 
-# pyright: basic
+# pyright: basic, reportMissingImports=false
 from __future__ import annotations
 
 from typing import Any

@@ -1,6 +1,6 @@
 """Programs that JAX exports: read from MLIR's generic form, printed, read by JAX's MLIR again."""
 
-# pyright: basic
+# pyright: basic, reportMissingImports=false
 from __future__ import annotations
 
 import io

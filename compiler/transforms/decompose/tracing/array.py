@@ -115,7 +115,7 @@ class Traced(NDArrayOperatorsMixin):
         """An array for another value of the same recorder and signedness."""
         return Traced(self.recorder, value, unsigned=self.unsigned)
 
-    def __iadd__(self, other: Any) -> Self:  # type: ignore[override]
+    def __iadd__(self, other: Any) -> Self:
         read, first = self.read, self.added is None
         if not is_traced(other):
             other = lifted(self.recorder, other, self.element)
