@@ -12,7 +12,7 @@ from npuc.backends.base import Backend, MachineView
 from npuc.backends.hetero.scorer import NAME, OTHERS, is_resident, score_module, units_machine
 from npuc.backends.hetero.words import KNOBS, WORDS
 from npuc.compiler.report import Report
-from npuc.dialects.npu import ConstantOp, ContractOp, GroupOp, InterleaveOp, VectorOp, ViewOp, YieldOp
+from npuc.dialects.npu import ConstantOp, ContractOp, GroupOp, InterleaveOp, ViewOp, YieldOp
 from npuc.hardware import Hardware
 
 OF_ONE_ARRAY = ("array.rows", "array.cols", "array.cores", "memory.spm_kib", "energy.edge_pj_per_byte")
@@ -38,8 +38,6 @@ class HeteroBackend(Backend):
             return "its layers run block by block in one scratchpad, and units have a buffer each"
         if is_resident(op):
             return "it finds or leaves values in one scratchpad, and units have a buffer each"
-        if isinstance(op, VectorOp) and op.macs:
-            return f"the unit that has the MACs of '{op.operator}' is not known, since only its cost is"
         if isinstance(op, (ContractOp, *OTHERS, *FREE)):
             return None
         return "it is not an operation of the npu level (contractions, vector work, moves, views, constants)"

@@ -9,10 +9,12 @@ from msgspec.structs import replace
 from xdsl.ir import Operation
 
 from npuc.backends.hetero.products import OnUnits
-from npuc.backends.operations import contraction_row, identity_of, opaque_facts
+from npuc.backends.operations import contraction_row, identity_of, opaque_facts, opaque_operator
 from npuc.backends.sparse import facts_of
-from npuc.compiler.analysis.hetero.unit import UnitMachine
+from npuc.compiler.analysis.hetero.unit import SparseUnit, UnitMachine, taken_text
 from npuc.compiler.analysis.timing.vector_traffic import streamed_through
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import Kind, OpRow, TensorBytes
 from npuc.compiler.report.sections import PassFacts, Section, columns
 from npuc.dialects.npu import VectorOp
@@ -106,6 +108,10 @@ def other_row(op: Operation, index: int, machine: UnitMachine, element_bytes: in
     The row of vector work or of movement: operands are read once, or twice where a group of them does not fit the
     buffers of all units together, and results are written once; where there are vector lanes, their time if it is
     longer.
+
+    MACs of work that is known by its cost alone run on the dense unit with the most elements, each of them at work in
+    every cycle, before its vector work: nothing says that several units may share it, or how often it reads a buffer.
+    Raises `UsageError` where no unit is dense.
     """
     room = sum(unit.buffer_bytes for unit in machine.units)
     moving = streamed_through(op, element_bytes, room)
@@ -113,30 +119,43 @@ def other_row(op: Operation, index: int, machine: UnitMachine, element_bytes: in
     tensors |= {name: TensorBytes(0, size) for name, size in moving.writes.items()}
     read, written = sum(moving.reads.values()), sum(moving.writes.values())
     vector = isinstance(op, VectorOp)
-    ops = op.ops if isinstance(op, VectorOp) else 0
-    work = 0.0 if lanes is None else ops / lanes / machine.hertz
-    transfer = (read + written) / machine.bytes_per_second
+    ops, macs = (op.ops, op.macs) if isinstance(op, VectorOp) else (0, 0)
+    unit = _dense_unit(op, machine) if macs else None
+    busy = (0.0 if lanes is None else ops / lanes) + (macs / unit.pes if unit else 0.0)
+    work, transfer = busy / machine.hertz, (read + written) / machine.bytes_per_second
     seconds = max(work, transfer)
-    cycles = ceil(seconds * machine.hertz)
-    computing = min(cycles, ceil(work * machine.hertz))
-    kind: Kind = "vector" if vector else "data"
+    computing = ceil(busy)
+    cycles = computing if work > transfer else max(computing, ceil(transfer * machine.hertz))
+    kind: Kind = "matrix" if macs else "vector" if vector else "data"
+    elements = sum(unit.pes for unit in machine.units)
+    picojoules = (macs * unit.mac_pj if unit else 0.0) + machine.dram_pj_per_byte * (read + written)
     return OpRow(
         index=index,
         **identity_of(op),
         kind=kind,
-        macs=0,
+        macs=macs,
         vector_ops=ops,
         cycles=cycles,
         compute_cycles=computing,
         stall_cycles=cycles - computing,
         seconds=seconds,
-        utilization=0.0,
+        utilization=macs / (elements * cycles) if macs and cycles else 0.0,
         dram_read_bytes=read,
         dram_write_bytes=written,
-        energy_j=1e-12 * machine.dram_pj_per_byte * (read + written) + machine.idle_w * seconds
-        if machine.priced
-        else None,
+        energy_j=1e-12 * picojoules + machine.idle_w * seconds if machine.priced else None,
         limit="compute" if work > transfer else "dram",
         tensors=tensors,
         native=columns(opaque_facts(op)),
     )
+
+
+def _dense_unit(op: Operation, machine: UnitMachine) -> SparseUnit:
+    """The unit with the most elements that takes dense operands. Raises `UsageError` where there is none."""
+    dense = [unit for unit in machine.units if ("dense", "dense") in unit.takes]
+    if not dense:
+        raise UsageError(
+            f"no unit takes the MACs of '{opaque_operator(op)}', which is known by its cost alone: none is dense",
+            location=location_of(op),
+            hint="; ".join(f"'{unit.name}' takes {taken_text(unit)}" for unit in machine.units),
+        )
+    return max(dense, key=lambda unit: unit.pes)

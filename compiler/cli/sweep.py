@@ -228,7 +228,7 @@ def _run(
                     stream.flush()
 
             def add(point: SweepPoint) -> None:
-                write(line(list(point.row().values())))
+                write(line(list(point.row(sweep.grid.totals).values())))
                 keep(point)
 
             write(line(header(sweep.grid)))

@@ -16,7 +16,7 @@ from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ELEMENT_TYPES, ArgumentError, Ints, OptInt, Values, element_type
 from npuc.compiler.layers.base import Array, Combine, Cut, DataError, Emit, Gradients, Layer, Work
 from npuc.dialects.tensors import Tensor, is_float, tensor_of, tensor_type
-from npuc.dialects.train.base import Param, TrainOp, decode, ints
+from npuc.dialects.train.base import Param, TrainOp, decode
 from npuc.dialects.train.opaque import MAX_COUNT, OpaqueBase, OpaqueGradOp, OpaqueOp
 
 BACKWARD = 2
@@ -60,7 +60,7 @@ class OpaqueLayer(Layer[OpaqueOp]):
         given = [number for number, grad in enumerate(grads) if grad is not None]
         if not of or not given:
             return [None] * len(op.operands)
-        batch = ints(op.batch)
+        batch = op.batch_axes
         if batch:
             places = [len(op.operands) + number for number in given]
             batch = (*batch[: len(op.operands)], *(batch[place] for place in places), *(batch[number] for number in of))
@@ -68,7 +68,7 @@ class OpaqueLayer(Layer[OpaqueOp]):
             *op.operands,
             *(grad for grad in grads if grad is not None),
             results=[op.operands[number].type for number in of],
-            operator=op.operator.data,
+            operator=op.operator_name,
             macs=_count(op, "grad_macs"),
             vector=_count(op, "grad_vector"),
             batch=batch if batch and any(axis != -1 for axis in batch) else (),

@@ -11,7 +11,7 @@ import msgspec
 
 from npuc.compiler.report.document import ReportData
 from npuc.compiler.report.rows import OpRow
-from npuc.compiler.report.totals import Totals, total
+from npuc.compiler.report.totals import Assumed, Totals, total
 
 
 def flat(value: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
@@ -23,9 +23,14 @@ def flat(value: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, o
             yield prefix + key, item
 
 
-def total_names() -> list[str]:
-    """The names of all totals, nested ones dotted: `seconds`, `seconds_by_kind.matrix`."""
-    return list(flat_totals(total([])))
+def total_names(*, assumed: bool = False) -> list[str]:
+    """
+    The names of all totals, nested ones dotted: `seconds`, `seconds_by_kind.matrix`.
+
+    `assumed`: with those of shares that are assumed, which a report has only where something is.
+    """
+    shares = [f"assumed.{name}" for name in Assumed.__struct_fields__] if assumed else []
+    return [*flat_totals(total([])), *shares]
 
 
 def flat_totals(totals: Totals) -> dict[str, int | float | None]:

@@ -29,7 +29,7 @@ MORE_IS_BETTER = ("utilization", "tops_per_w", "tops_per_mm2")
 
 def metric_of(name: str, option: str, location: Location | None = None, line: str | None = None) -> Metric:
     """A metric by its name. Raises `UsageError` for any other word; `option` is what has it."""
-    known = [*WORDS, *(one for one in total_names() if one not in WORDS)]
+    known = [*WORDS, *(one for one in total_names(assumed=True) if one not in WORDS)]
     found = metric_named(name, known)
     if found is None:
         hint = did_you_mean(name, known) or f"for example {', '.join(WORDS)}, or a column of npuc sweep"

@@ -90,7 +90,7 @@ class OptimizeResult:
     def to_csv(self) -> str:
         """The front: a row a point with the varied keys, the goals, all totals, area, cost and power."""
         goals = [goal.name for goal in self.settings.goals]
-        totals = [*total_names(), *NUMBERS.values()]
+        totals = self._totals()
         head = [*self.keys, *goals, *totals]
         rows = (
             [*point.values.values(), *(point.amounts[goal] for goal in goals), *map(point.numbers.get, totals)]
@@ -130,9 +130,13 @@ class OptimizeResult:
             + "\n"
         )
 
-    @staticmethod
-    def _row(point: OptimizedPoint) -> dict[str, object]:
-        totals = [*total_names(), *NUMBERS.values()]
+    def _totals(self) -> list[str]:
+        """The names of a row's numbers; shares that are assumed where a point has any."""
+        assumed = any("assumed.seconds" in point.numbers for point in self.front)
+        return [*total_names(assumed=assumed), *NUMBERS.values()]
+
+    def _row(self, point: OptimizedPoint) -> dict[str, object]:
+        totals = self._totals()
         return {
             "values": dict(point.values),
             "goals": dict(point.amounts),

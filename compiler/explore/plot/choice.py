@@ -53,7 +53,7 @@ class Chart:
 
 def check_names(asked: Asked, keys: Sequence[str]) -> None:
     """Raise `UsageError` for what is neither a key nor any metric, before points are scored."""
-    known = [*keys, *METRICS, *total_names()]
+    known = [*keys, *METRICS, *total_names(assumed=True)]
     for option, name in asked.given.items():
         if name not in known:
             hint = did_you_mean(name, known)

@@ -116,12 +116,17 @@ def make_grid(
     check_shared_options(axes, options)
     if parameters is not None:
         check_defines(axes, options, parameters)
-    return Grid(tuple(axes), devices_of(options))
+    return Grid(tuple(axes), devices_of(options), may_assume(source, options))
 
 
 def read_parameters(source: Source) -> Parameters | None:
     """The parameters of a network; None for a source that has none. Raises `SourceError`s."""
     return source.frontend.parameters(source)
+
+
+def may_assume(source: Source, options: CompileKeywords) -> bool:
+    """Whether the program may have operators whose cost alone is known: asked for, or written in its text."""
+    return bool(options.get("opaque")) or (not source.frontend.binary and "opaque" in source.text)
 
 
 def _meaning(key: str, names: Sequence[str], source: Source) -> tuple[Place, str]:

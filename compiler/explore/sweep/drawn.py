@@ -10,7 +10,7 @@ def sweep_table(title: str, comparison: Comparison) -> PlotTable:
     """All points with their keys, totals, movement and error; `devices` that share the step, `work` in MACs."""
     grid, rows = comparison.grid, list[dict[str, object]]()
     for number, point in enumerate(comparison.points):
-        row = point.row()
+        row = point.row(grid.totals)
         if grid.is_shared:
             row["devices"] = grid.devices_of(point.index)
         if comparison.by_mac:

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any, Literal
 
 from npuc.compiler.explore.sweep.pipelines import VariedPipeline
+from npuc.compiler.report.as_csv import total_names
 
 Place = Literal["option", "hardware", "define"]
 
@@ -48,11 +49,18 @@ class Grid:
     """
     The points of a sweep: the cross product of its axes, of which the last varies fastest.
 
-    `devices` share the step at every point, unless that is varied.
+    `devices` share the step at every point, unless that is varied. `assumed`: the program may have operators whose cost
+    alone is known, so that rows have the shares of totals that are assumed.
     """
 
     axes: tuple[Axis, ...]
     devices: int = 1
+    assumed: bool = False
+
+    @property
+    def totals(self) -> list[str]:
+        """The names of the totals that a row has."""
+        return total_names(assumed=self.assumed)
 
     @property
     def count(self) -> int:

@@ -30,7 +30,7 @@ from npuc.compiler.core.outputs import write_rest
 from npuc.compiler.explore.sweep.devices import MOVED
 from npuc.compiler.explore.sweep.grid import Grid
 from npuc.compiler.explore.sweep.point import SweepPoint
-from npuc.compiler.report.as_csv import cell, csv_text, nested_totals, total_names
+from npuc.compiler.report.as_csv import cell, csv_text, nested_totals
 
 HEAD = "# npuc sweep "
 _INTEGER = re.compile(r"-?\d+", re.ASCII)
@@ -38,7 +38,7 @@ _INTEGER = re.compile(r"-?\d+", re.ASCII)
 
 def header(grid: Grid) -> list[str]:
     """The names of the columns."""
-    return [*(axis.key for axis in grid.axes), *total_names(), *(MOVED if grid.is_shared else ()), "error"]
+    return [*(axis.key for axis in grid.axes), *grid.totals, *(MOVED if grid.is_shared else ()), "error"]
 
 
 def line(cells: Sequence[Any]) -> str:
@@ -99,7 +99,7 @@ class Partial:
     def add(self, point: SweepPoint) -> None:
         """Write the row of the next point."""
         try:
-            self._stream.write(line(list(point.row().values())).encode())
+            self._stream.write(line(list(point.row(self.grid.totals).values())).encode())
             self._stream.flush()
             self.rows += 1
         except OSError as e:
@@ -192,12 +192,12 @@ class Partial:
         if error:
             return SweepPoint(index, values, None, error, moved=dict.fromkeys(names) if names else None)
         try:
-            known = {name: _number(one) for name, one in zip((*total_names(), *names), numbers, strict=True)}
+            known = {name: _number(one) for name, one in zip((*self.grid.totals, *names), numbers, strict=True)}
             moved = {name: known.pop(name) for name in names}
             point = SweepPoint(index, values, nested_totals(known), moved=moved or None)
         except (ValueError, msgspec.ValidationError):
             raise self._damaged(number, "its totals are no numbers") from None
-        if line(list(point.row().values())) != f"{text}\n":
+        if line(list(point.row(self.grid.totals).values())) != f"{text}\n":
             raise self._damaged(number, "it is not as it was written")
         return point
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,12 +30,11 @@ class SweepPoint:
     moved: Moved | None = None
     unread: Mapping[str, str] | None = None
 
-    def row(self) -> dict[str, Any]:
+    def row(self, names: Iterable[str] | None = None) -> dict[str, Any]:
         """
-        The row of a CSV file: the varied keys, all totals, the plan's movement, the error; None is an empty cell.
-
-        Nested totals are dotted.
+        The row of a CSV file: the varied keys, the totals of these names (dotted where they are nested; None: all but
+        the shares that are assumed), the plan's movement, the error; None is an empty cell.
         """
         known = {} if self.totals is None else flat_totals(self.totals)
-        totals = {name: known.get(name) for name in total_names()}
+        totals = {name: known.get(name) for name in (total_names() if names is None else names)}
         return {**self.values, **totals, **(self.moved or {}), "error": self.error}

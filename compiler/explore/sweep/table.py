@@ -11,6 +11,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec import UNSET
+
 from npuc.compiler.explore.plot.pipelines import short_pipelines
 from npuc.compiler.explore.sweep.compare import ENERGY, MEMORY, TIME, TRAFFIC, Comparison, Quantity, axis_names, compare
 from npuc.compiler.explore.sweep.front import Front, front_notes
@@ -149,6 +151,8 @@ def _columns(comparison: Comparison, shown: Sequence[int]) -> Iterator[Column]:
         yield _rates(comparison, shown)
     if comparison.grid.is_shared:
         yield _between(totals)
+    if any(one is not None and one.assumed is not UNSET for one in totals):
+        yield _assumed(totals)
     used = [None if one is None else one.utilization for one in totals]
     if any(value is not None for value in used):
         yield Column("util\n%", tuple(map(percent_cell, used)), rank=4)
@@ -177,6 +181,12 @@ def _between(totals: Sequence[Totals | None]) -> Column:
         moving, seconds = (None, None) if one is None else (one.seconds_by_phase["comm"], one.seconds)
         texts.append(f"{100 * moving / seconds:.1f}" if moving is not None and seconds else "")
     return Column("comm\n%", tuple(texts), rank=3)
+
+
+def _assumed(totals: Sequence[Totals | None]) -> Column:
+    """The share of the time that formulas say of operators without a meaning."""
+    shares = [None if one is None or one.assumed is UNSET else one.assumed.seconds for one in totals]
+    return Column("assumed\n%", tuple(map(percent_cell, shares)), rank=3)
 
 
 def _rates(comparison: Comparison, shown: Sequence[int]) -> Column:

@@ -7,6 +7,7 @@ import pytest
 from npuc.compiler import compile_source, run_source
 from npuc.compiler.core.errors import NpucError, SourceError
 from npuc.compiler.driver.check import check_program
+from npuc.compiler.explore.sweep.sweep import Sweep
 from npuc.compiler.report import OpRow, Report, report_from_json
 from npuc.frontends.source import text_source
 
@@ -22,7 +23,7 @@ network net(batch=8) {
 }
 """
 TEXT = NET.replace("ARGS", "")
-BACKENDS = ("cycle", "roofline", "maestro")
+BACKENDS = ("cycle", "roofline", "maestro", "hetero")
 
 
 def rows_of(report: Report) -> list[OpRow]:
@@ -125,9 +126,38 @@ def test_a_run_and_a_check_refuse_it_before_anything_is_computed() -> None:
         check_program(text_source(two, "dsl", "net.dsl"), {})
 
 
-def test_units_of_several_kinds_have_no_place_for_its_macs() -> None:
-    with pytest.raises(NpucError, match=r"the unit that has the MACs of 'acme.fuse' is not known"):
-        compile_source(TEXT, backend="hetero", hardware="aespa")
+UNITS = {"name": "a", "kind": "dense", "pes": 4, "buffer_kib": 1}
+LARGER = {"name": "b", "kind": "dense", "pes": 8, "buffer_kib": 1}
+SPARSE = {"name": "c", "kind": "row-wise", "pes": 64, "buffer_kib": 1}
+
+
+def test_of_several_units_the_largest_dense_one_has_its_macs() -> None:
+    sets = {"units": [UNITS, LARGER, SPARSE], "vector.lanes": 4, "dram.gb_per_s": 1e6}
+    own = rows_of(compile_source(TEXT, backend="hetero", overrides=sets))
+    assert [(row.kind, row.cycles, row.limit) for row in own] == [
+        ("matrix", 512 // 8 + 32 // 4, "compute"),
+        ("matrix", 1024 // 8 + 64 // 4, "compute"),
+    ]
+    assert own[0].utilization == 512 / (76 * 72)
+
+
+def test_units_for_sparse_operands_alone_do_not_take_its_macs() -> None:
+    with pytest.raises(NpucError, match=r"no unit takes the MACs of 'acme.fuse'.*none is dense"):
+        compile_source(TEXT, backend="hetero", overrides={"units": [SPARSE]})
+
+
+def test_points_of_a_sweep_say_the_shares_that_are_assumed() -> None:
+    (alone,) = rows_of(compile_source(TEXT, inference=True))
+    found = Sweep(text_source(TEXT, "dsl", "net.dsl"), {"dram.gb_per_s": [1, 2]}, None, {"inference": True})
+    for point in found.points():
+        assert point.totals is not None
+        assert point.totals.assumed
+        row = point.row(found.grid.totals)
+        assert row["assumed.macs"] == alone.macs / (point.totals.macs or 0)
+        assert [*row][-6:-1] == [name for name in row if name.startswith("assumed.")]
+    without = TEXT.replace('opaque("acme.fuse", [h, w], [[batch, 4]],', "matmul(h, w) #")
+    bare = Sweep(text_source(without, "dsl", "net.dsl"), {"O": [0, 2]}, None, {})
+    assert not any(name.startswith("assumed.") for name in bare.grid.totals)
 
 
 @pytest.mark.parametrize(
