@@ -153,7 +153,7 @@ def test_points_of_a_sweep_say_the_shares_that_are_assumed() -> None:
         assert point.totals is not None
         assert point.totals.assumed
         row = point.row(found.grid.totals)
-        assert row["assumed.macs"] == alone.macs / (point.totals.macs or 0)
+        assert row["assumed.macs"] == (alone.macs or 0) / (point.totals.macs or 0)
         assert [*row][-6:-1] == [name for name in row if name.startswith("assumed.")]
     without = TEXT.replace('opaque("acme.fuse", [h, w], [[batch, 4]],', "matmul(h, w) #")
     bare = Sweep(text_source(without, "dsl", "net.dsl"), {"O": [0, 2]}, None, {})
