@@ -6,7 +6,7 @@ Nothing here depends on how long the search took, or on how many processes worke
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,7 +100,7 @@ class OptimizeResult:
 
     def to_json(self, npuc: str = "") -> str:
         """The result as JSON; `npuc` is the version that made it."""
-        settings, counts = self.settings, self.counts
+        settings, counts, totals = self.settings, self.counts, self._totals()
         fields: dict[str, object] = {
             "schema": SCHEMA,
             "npuc": npuc,
@@ -123,7 +123,7 @@ class OptimizeResult:
             block(
                 [
                     *((name, dumps(value)) for name, value in fields.items()),
-                    ("front", _lines([self._row(point) for point in self.front])),
+                    ("front", _lines([self._row(point, totals) for point in self.front])),
                     ("points", _lines([self._short(point) for point in self.points])),
                 ]
             )
@@ -135,8 +135,8 @@ class OptimizeResult:
         assumed = any("assumed.seconds" in point.numbers for point in self.front)
         return [*total_names(assumed=assumed), *NUMBERS.values()]
 
-    def _row(self, point: OptimizedPoint) -> dict[str, object]:
-        totals = self._totals()
+    @staticmethod
+    def _row(point: OptimizedPoint, totals: Sequence[str]) -> dict[str, object]:
         return {
             "values": dict(point.values),
             "goals": dict(point.amounts),

@@ -194,6 +194,9 @@ class Partial:
         try:
             known = {name: _number(one) for name, one in zip((*self.grid.totals, *names), numbers, strict=True)}
             moved = {name: known.pop(name) for name in names}
+            shares = [name for name in known if name.startswith("assumed.")]
+            if all(known[name] is None for name in shares):  # nothing is assumed at this point
+                known = {name: value for name, value in known.items() if name not in shares}
             point = SweepPoint(index, values, nested_totals(known), moved=moved or None)
         except (ValueError, msgspec.ValidationError):
             raise self._damaged(number, "its totals are no numbers") from None

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from npuc.compiler import compile_source, run_source
+from npuc.compiler import compile_source, optimize_source, run_source
 from npuc.compiler.core.errors import NpucError, SourceError
 from npuc.compiler.driver.check import check_program
+from npuc.compiler.explore.sweep.partial import Partial
+from npuc.compiler.explore.sweep.point import SweepPoint
 from npuc.compiler.explore.sweep.sweep import Sweep
 from npuc.compiler.report import OpRow, Report, report_from_json
 from npuc.frontends.source import text_source
@@ -158,6 +162,30 @@ def test_points_of_a_sweep_say_the_shares_that_are_assumed() -> None:
     without = TEXT.replace('opaque("acme.fuse", [h, w], [[batch, 4]],', "matmul(h, w) #")
     bare = Sweep(text_source(without, "dsl", "net.dsl"), {"O": [0, 2]}, None, {})
     assert not any(name.startswith("assumed.") for name in bare.grid.totals)
+
+
+def test_points_that_were_written_come_back_with_their_shares(tmp_path: Path) -> None:
+    bare = TEXT.replace('opaque("acme.fuse", [h, w], [[batch, 4]],', 'matmul(h, w)  # opaque("acme.fuse"')
+    for number, text in enumerate((TEXT, bare)):
+        sweep = Sweep(text_source(text, "dsl", "net.dsl"), {"dram.gb_per_s": [1, 2]}, None, {})
+        assert sweep.grid.assumed
+        points, found, path = list(sweep.points()), list[SweepPoint](), str(tmp_path / f"{number}.csv")
+        for keep in (lambda point: None, found.append):
+            with Partial(path, sweep.grid, "abc", keep) as file:
+                for point in points[file.rows :]:
+                    file.add(point)
+        assert [point.totals for point in found] == [point.totals for point in points]
+
+
+def test_a_front_has_the_shares_that_are_assumed() -> None:
+    goals, vary = ("time", "assumed.seconds"), {"array.rows": [4, 8]}
+    found = optimize_source(TEXT, vary=vary, goals=goals, hardware="igo-small")
+    (seconds,) = [place for place, name in enumerate(found.to_csv().split("\n")[0].split(",")) if name == goals[1]][-1:]
+    for point, line in zip(found.front, found.to_csv().split("\n")[1:], strict=False):
+        assert 0 < point.numbers["assumed.seconds"] < 1
+        assert float(line.split(",")[seconds]) == point.numbers["assumed.seconds"]
+    assert found.front
+    assert '"assumed.seconds": 0.' in found.to_json()
 
 
 @pytest.mark.parametrize(
