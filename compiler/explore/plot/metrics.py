@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from npuc.compiler.report.text.quantities import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS
+from npuc.compiler.report.text.summary.assumed import MEASURES
 
 Numbers: TypeAlias = Mapping[str, Any]
 Units: TypeAlias = Sequence[tuple[float, str]]
@@ -85,6 +86,8 @@ def metric_named(name: str, numbers: Sequence[str]) -> Metric | None:
         return METRICS[name]
     if name not in numbers:
         return None
+    if name.startswith("assumed."):
+        return Metric(name, f"assumed share of {MEASURES[name.removeprefix('assumed.')]}", _SHARES, (name,))
     units: Units = _COUNTS
     if "seconds" in name:
         units = TIME_UNITS

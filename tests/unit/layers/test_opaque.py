@@ -10,10 +10,12 @@ import pytest
 from npuc.compiler import compile_source, optimize_source, run_source
 from npuc.compiler.core.errors import NpucError, SourceError
 from npuc.compiler.driver.check import check_program
+from npuc.compiler.explore.plot.metrics import metric_named
 from npuc.compiler.explore.sweep.partial import Partial
 from npuc.compiler.explore.sweep.point import SweepPoint
 from npuc.compiler.explore.sweep.sweep import Sweep
 from npuc.compiler.report import OpRow, Report, report_from_json
+from npuc.compiler.report.as_csv import total_names
 from npuc.frontends.source import text_source
 
 NET = """
@@ -180,6 +182,14 @@ def test_points_that_were_written_come_back_with_their_shares(tmp_path: Path) ->
                 for point in points[file.rows :]:
                     file.add(point)
         assert [point.totals for point in found] == [point.totals for point in points]
+
+
+def test_a_share_is_drawn_in_percent() -> None:
+    for name in total_names(assumed=True)[-5:]:
+        metric = metric_named(name, [name])
+        assert metric is not None
+        assert metric.text(0.125) == "12.5 %"
+        assert metric.title.startswith("assumed share of ")
 
 
 def test_a_front_has_the_shares_that_are_assumed() -> None:
