@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from npuc.compiler.core.errors import UsageError, did_you_mean
-from npuc.compiler.core.texts import decoded
+from npuc.compiler.core.files.texts import decoded
 
 SAMPLES = "samples:"
 MAPPED_FROM = 1 << 20

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from npuc.compiler.core.arguments import PATH, argument
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.texts import decoded
+from npuc.compiler.core.files.texts import decoded
 from npuc.frontends.base import Frontend, Source
 from npuc.frontends.files import SAMPLES, map_bytes, read_text
 from npuc.frontends.registry import all_frontends, frontend_for, get_frontend, own_frontends, suffixes_of

@@ -8,7 +8,6 @@ with the line and a caret where the key can be found.
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
@@ -18,17 +17,18 @@ from typing import cast
 from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, RULES, MapRules, rules_of
 from npuc.compiler.core.arguments import argument
 from npuc.compiler.core.errors import Location, UsageError, did_you_mean, nearest
+from npuc.compiler.core.files.texts import text_of_file
+from npuc.compiler.core.files.toml import read_toml
 from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.kinds import Rows, Text, Value, WrongValue
 from npuc.compiler.core.options import HardwareLike
 from npuc.hardware.derive import without_followers
 from npuc.hardware.description import Hardware
-from npuc.hardware.files import text_of_file
 from npuc.hardware.level_keys import LEVELS, Disagreement, check_elements, with_keys_of_levels, without_replaced
 from npuc.hardware.network_file import NETWORK, with_network_file
 from npuc.hardware.readers.maestro import read_maestro_file
 from npuc.hardware.readers.scalesim import read_cfg
-from npuc.hardware.readers.toml_places import find_in_entry, find_key, toml_error
+from npuc.hardware.readers.toml_places import find_in_entry, find_key
 from npuc.hardware.schema import KEYS, TABLES, key_named
 from npuc.hardware.together import Contradiction, check_together, with_one_width
 
@@ -184,9 +184,6 @@ def parse_setting(text: str) -> tuple[str, object]:
     return key, parsed["value"] if list(parsed) == ["value"] else value.strip()
 
 
-_LONG = re.compile("[0-9_]{1000,}")
-
-
 def _read(name: str) -> dict[str, Value]:
     """The values of a preset or file."""
     return dict(_described(text_of_file(_path_of(name), name), name))
@@ -214,19 +211,7 @@ def _described(text: str, name: str) -> Mapping[str, Value]:
     if foreign is not None:
         return foreign(text, name)
     origin = _Origin(name, text)
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as e:
-        message, line, col = toml_error(str(e), text)
-        raise origin.at(message, line, col) from e
-    except ValueError as e:  # Python reads integers of a few thousand digits at most
-        found = _LONG.search(text)
-        start = 0 if found is None else found.start()
-        line, col = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
-        raise origin.at("found a number of too many digits, expected one of 64 bits", line, col) from e
-    except RecursionError as e:
-        raise UsageError(f"{name}: values are nested too deeply") from e
-    values = _checked(data, origin)
+    values = _checked(read_toml(text, name), origin)
     try:
         check_elements(values)
     except Disagreement as e:

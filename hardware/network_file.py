@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.files.texts import text_of_file
 from npuc.compiler.core.kinds import Value, WrongValue
-from npuc.hardware.files import text_of_file
 from npuc.hardware.readers.astra import SUFFIXES, read_astra_network
 from npuc.hardware.schema import KEYS
 from npuc.hardware.together import Contradiction

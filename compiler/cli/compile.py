@@ -27,8 +27,8 @@ from npuc.compiler.cli.verbs.absent import without
 from npuc.compiler.cli.verbs.compile_outputs import CompileOutputs
 from npuc.compiler.cli.watching import watching
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.files.outputs import write_file
 from npuc.compiler.core.options import BEST_BUCKETS
-from npuc.compiler.core.outputs import write_file
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp

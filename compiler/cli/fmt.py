@@ -12,8 +12,8 @@ import typer
 
 from npuc.compiler.cli.shared import Debug, Quiet, Verb, report_error
 from npuc.compiler.core.errors import NpucError, UsageError
-from npuc.compiler.core.outputs import write_file
-from npuc.compiler.core.texts import decoded
+from npuc.compiler.core.files.outputs import write_file
+from npuc.compiler.core.files.texts import decoded
 
 SUFFIX = ".dsl"
 

@@ -11,7 +11,7 @@ from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Program
 from npuc.compiler.cli.progress import stages, warnings_shown
 from npuc.compiler.cli.shared import Debug, Quiet, Verb, check_target
-from npuc.compiler.core.outputs import write_file
+from npuc.compiler.core.files.outputs import write_file
 
 
 def register(app: typer.Typer) -> None:

@@ -41,7 +41,7 @@ def command(
 
             write_result(output.json, to_json(page))
         if output.plot is not None and kind is not None:
-            from npuc.compiler.core.outputs import write_file
+            from npuc.compiler.core.files.outputs import write_file
             from npuc.compiler.reference.machine_picture import draw_rooflines
 
             write_file(output.plot, draw_rooflines(page, kind))

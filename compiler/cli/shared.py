@@ -18,9 +18,9 @@ import typer
 
 from npuc.compiler.core import interrupts
 from npuc.compiler.core.errors import InternalError, NpucError, UsageError
+from npuc.compiler.core.files.outputs import Outputs, make_folder, reserve, write_file
 from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.numbers import BLANKS, integer_of, real_of
-from npuc.compiler.core.outputs import Outputs, make_folder, reserve, write_file
 
 if TYPE_CHECKING:
     from rich.console import Console

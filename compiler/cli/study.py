@@ -31,7 +31,7 @@ from npuc.compiler.cli.shared import (
 )
 from npuc.compiler.cli.verbs.readers import CacheDir, NoCache
 from npuc.compiler.core.errors import UsageError, did_you_mean
-from npuc.compiler.core.outputs import write_file
+from npuc.compiler.core.files.outputs import write_file
 from npuc.studies.base import STUDIES, Asked, DrawnOutcome, FolderOutcome, Option, Outcome, Plan, Study
 
 Preset = Annotated[

@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 
-from npuc.compiler.core import unfinished
+from npuc.compiler.core.files import unfinished
 
 TYPE_CHECKING = False  # the modules of what is named in types alone take longer to load than all that stands here
 if TYPE_CHECKING:

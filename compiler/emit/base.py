@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, cast
 
 from npuc.compiler.core.cache import reads
 from npuc.compiler.core.errors import SourceError, UsageError
+from npuc.compiler.core.files.outputs import cannot_write
 from npuc.compiler.core.foreign import Foreign, summary
 from npuc.compiler.core.frozen import frozen
-from npuc.compiler.core.outputs import cannot_write
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp

@@ -16,6 +16,8 @@ from npuc.frontends.jax.program import HloModule, HloOp, HloRegion, HloType
 from npuc.frontends.jax.values import FlatOp, FlatProgram, HloValue, Known, Operand, Rows, Turn, Unrolled, rows_of
 
 MAX_DEPTH = 64
+MAX_NUMBERS = 1 << 28
+"""The most elements of all that is computed of constants."""
 NOOPS = ("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement")
 """Custom calls that give their operands."""
 
@@ -31,6 +33,7 @@ class _Flattening:
         self.ops: list[FlatOp] = []
         self.steps = 0
         self.depth = 0
+        self.numbers = 0
         self.stack = ""
         self.turns: tuple[Turn, ...] = ()
 
@@ -51,8 +54,9 @@ class _Flattening:
             if op.name in ("func.return", "stablehlo.return"):
                 return [values[number] for number in op.operands]
             self.steps += 1
-            if self.steps > 20 * self.max_ops:
-                raise self.error(op, f"found loops and calls of more than {20 * self.max_ops:,} operations")
+            if self.steps > 2 * self.max_ops:
+                message = f"found loops and calls of more than {2 * self.max_ops:,} operations"
+                raise self.error(op, message, "--max-ops N allows more")
             try:
                 found = self._op(op, [values[number] for number in op.operands], values)
             except (LookupError, ValueError, ArithmeticError, TypeError) as error:
@@ -77,6 +81,7 @@ class _Flattening:
                 pass
         known = folded(op, operands, types)
         if known is not None:
+            self._count_numbers(op, known)
             return known
         rows = _row_op(op, operands, types)
         if rows is not None:
@@ -87,6 +92,12 @@ class _Flattening:
         flat.results = [HloValue(type, flat, number) for number, type in enumerate(types)]
         self.ops.append(flat)
         return flat.results
+
+    def _count_numbers(self, op: HloOp, found: Sequence[Operand]) -> None:
+        """Count the numbers that constants have taken; raise where they are too many."""
+        self.numbers += sum(one.stored for one in found if isinstance(one, Known))
+        if self.numbers > MAX_NUMBERS:
+            raise self.error(op, f"found more than {MAX_NUMBERS:,} numbers that follow from constants")
 
     def _call(self, op: HloOp, operands: list[Operand]) -> list[Operand]:
         name = op.texts.get("callee", op.texts.get("decomposition", "")).removeprefix("@").strip('"')

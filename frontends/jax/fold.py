@@ -109,14 +109,18 @@ def _moved(op: HloOp, known: Sequence[Known], type: HloType) -> Array | None:
     """The result of an operation that moves elements, or makes them of their places."""
     if op.kind == "iota":
         axis = op.ints["iota_dimension"][0]
+        if type.shape[axis] > MAX_FOLDED:
+            return None
         shape = [size if number == axis else 1 for number, size in enumerate(type.shape)]
         return np.broadcast_to(np.arange(type.shape[axis], dtype=KINDS[type.element]).reshape(shape), type.shape)
     if not known:
         return None
     first, ints = known[0], op.ints
     a = first.array
-    if op.kind == "convert":
-        return a.astype(KINDS[type.element]) if first.scalar is None else _spread(first.scalar, type)
+    if op.kind == "convert" and first.scalar is not None:
+        return _spread(first.scalar, type)
+    if op.kind == "convert" and a.size <= MAX_FOLDED:
+        return a.astype(KINDS[type.element])
     if op.kind == "broadcast_in_dim":
         return _broadcast(a, ints["broadcast_dimensions"], type.shape)
     if first.scalar is not None and op.kind in ("reshape", "transpose", "slice", "reverse", "dynamic_slice"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -26,6 +27,11 @@ class Known:
     def type(self) -> HloType:
         """Its type."""
         return HloType(self.array.shape, self.element)
+
+    @property
+    def stored(self) -> int:
+        """The numbers in memory: rows that are views of one row are one."""
+        return prod(size for step, size in zip(self.array.strides, self.array.shape, strict=True) if step)
 
     @property
     def scalar(self) -> float | int | bool | None:

@@ -23,6 +23,9 @@ _STACK = re.compile(r'loc\("((?:[^"\\]|\\.)*)"(?:\(|\))')
 _LINE = re.compile(r'"([^"\n]+)":(\d+):\d+')
 _FIELD = re.compile(r"(\w+) = (?:\[([^\]]*)\]|(-?\d+))")
 _CHOICE = re.compile(r"#\w+<\w+ (\w+)>")
+_TEXT = "-"
+"""MLIR's name of the text that it reads: places in it are those of a module that has no names of its sources."""
+_AT = re.compile(r'^.*?"-":(\d+):(\d+): ')
 _LONGEST = 400
 """The characters of a place that are looked at."""
 
@@ -170,7 +173,9 @@ class _Reader:
         text = str(location)[: _LONGEST * 10]
         stack, line = _STACK.match(text), _LINE.search(text)
         name = stack.group(1)[:_LONGEST] if stack else ""
-        return name, f"{line.group(1)}:{line.group(2)}" if line else ""
+        if line is None:
+            return name, ""
+        return name, f"line {line[2]}" if line[1] == _TEXT else f"{line[1]}:{line[2]}"
 
 
 class _Unreadable(Exception):
@@ -208,7 +213,8 @@ def read(data: bytes) -> Answer:
 def _first(text: str) -> str:
     """The first line of a message that says what is wrong."""
     lines = [line.strip() for line in text.splitlines() if "error:" in line] or [text.strip().splitlines()[0]]
-    return lines[0].partition("error: ")[2] or lines[0]
+    line = lines[0].partition("error: ")[2] or lines[0]
+    return _AT.sub(lambda at: "" if at[1] == "0" else f"line {at[1]}, column {at[2]}: ", line)
 
 
 def main() -> None:

@@ -70,17 +70,3 @@ def find_in_entry(text: str, path: str, number: int, key: str | None) -> tuple[i
     inner = _pattern(key).search(text, begin, bare.find("}", begin) + 1) if key else None
     at = inner.start(1) if inner else begin
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-
-
-def toml_error(message: str, text: str) -> tuple[str, int, int]:
-    """The message of Python's reader without its position, and that position."""
-    found = re.search(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$", message)
-    if found is None:
-        return message, 1, 1
-    message = message[: found.start()]
-    if message == "Cannot overwrite a value":
-        message = "this key has a value already"
-    if found.group(1) is None:
-        lines = text.removesuffix("\n").split("\n")
-        return f"{message} at the end of the file", len(lines), len(lines[-1]) + 1
-    return message, int(found.group(1)), int(found.group(2))

@@ -24,12 +24,12 @@ from npuc.compiler.cli.options import Devices, Machine, Optimisation, Program
 from npuc.compiler.cli.progress import stages, warnings_shown
 from npuc.compiler.cli.watching import watching
 from npuc.compiler.core.errors import NpucError, SourceError, UsageError, either
+from npuc.compiler.core.files.outputs import write_file
+from npuc.compiler.core.files.texts import decoded
 from npuc.compiler.core.foreign import Foreign, summary
 from npuc.compiler.core.options import SHOWN_CHANGES, Options
-from npuc.compiler.core.outputs import write_file
 from npuc.compiler.core.selection import keep_layers
 from npuc.compiler.core.stages import tell
-from npuc.compiler.core.texts import decoded
 from npuc.compiler.core.verify import SourceTexts, verify_module
 from npuc.compiler.driver.devices import stamp_machine_units, without_loss
 from npuc.compiler.driver.levels.primitives import as_primitives

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from npuc.compiler.cli.shared import check_target
 from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.files.outputs import write_file
 from npuc.compiler.core.frozen import frozen
-from npuc.compiler.core.outputs import write_file
 
 
 @frozen

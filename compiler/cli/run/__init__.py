@@ -19,7 +19,7 @@ from npuc.compiler.cli.verbs.absent import without
 from npuc.compiler.cli.verbs.results import check_one_on_stdout
 from npuc.compiler.cli.watching import watching
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.outputs import write_file
+from npuc.compiler.core.files.outputs import write_file
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords

@@ -106,7 +106,7 @@ class Reads:
         if isinstance(path, int):
             return  # that was opened already
         if access and (taken & os.O_EXCL or path == os.devnull):
-            return  # a new file, which gets its name when it is finished (`compiler/core/outputs.py`)
+            return  # a new file, which gets its name when it is finished (`compiler/core/files/outputs.py`)
         if access:
             self.refusal = self.refusal or "a file was changed in place"
         self._read(path)

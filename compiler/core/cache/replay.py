@@ -42,7 +42,7 @@ def replay(packed: bytes) -> int | None:
     if all(event != NAMED for event, _ in events):
         return _printed(events)
     from npuc.compiler.core.errors import NpucError
-    from npuc.compiler.core.outputs import Outputs
+    from npuc.compiler.core.files.outputs import Outputs
 
     outputs = Outputs()
     begun, status = False, 0
@@ -67,7 +67,7 @@ class _Failed(Exception):
 
 def _write(events: list[Event]) -> None:
     """Write the files, under temporary names. Raises `UsageError`."""
-    from npuc.compiler.core.outputs import make_folder, write_file
+    from npuc.compiler.core.files.outputs import make_folder, write_file
 
     for event, data in events:
         if event == FOLDER:

@@ -26,8 +26,8 @@ import numpy as np
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.file_lock import lock
-from npuc.compiler.core.outputs import cannot_write
+from npuc.compiler.core.files.lock import lock
+from npuc.compiler.core.files.outputs import cannot_write
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from typing import Any, ClassVar, Self
 import msgspec
 
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.file_lock import lock
-from npuc.compiler.core.outputs import write_rest
+from npuc.compiler.core.files.lock import lock
+from npuc.compiler.core.files.outputs import write_rest
 from npuc.compiler.explore.sweep.devices import MOVED
 from npuc.compiler.explore.sweep.grid import Grid
 from npuc.compiler.explore.sweep.point import SweepPoint

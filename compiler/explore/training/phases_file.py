@@ -18,7 +18,6 @@ The first thing wrong is a `UsageError` with its line.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -27,12 +26,13 @@ from typing import Any, NoReturn, cast
 
 from npuc.compiler.core.arguments import keywords_of
 from npuc.compiler.core.errors import Location, NpucError, UsageError, did_you_mean
+from npuc.compiler.core.files.texts import text_of_file
+from npuc.compiler.core.files.toml import read_toml
 from npuc.compiler.core.kinds import Integer, WrongValue, show
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.options import check_options
 from npuc.compiler.explore.training.phases import STEP, UNITS, Phase, PhaseProgram, Training, Unit
-from npuc.hardware.files import text_of_file
-from npuc.hardware.readers.toml_places import find_in_entry, find_key, toml_error
+from npuc.hardware.readers.toml_places import find_in_entry, find_key
 
 PHASES = Path(__file__).parents[3] / "samples" / "phases"
 WHAT = "file of phases"
@@ -79,7 +79,7 @@ class _Reader:
     folder: Path
 
     def training(self) -> Training:
-        data = self._data()
+        data = cast("Mapping[str, Any]", read_toml(self.text, self.name))
         for key in data:
             if key not in TOP:
                 self._wrong(f"unknown key '{key}'", hint=did_you_mean(key, TOP), key=key)
@@ -99,17 +99,6 @@ class _Reader:
         )
         self._check_whole(found, data)
         return found
-
-    def _data(self) -> Mapping[str, Any]:
-        try:
-            return tomllib.loads(self.text)
-        except tomllib.TOMLDecodeError as e:
-            message, line, col = toml_error(str(e), self.text)
-            raise self._at(message, (line, col)) from e
-        except ValueError as e:  # Python reads integers of a few thousand digits at most
-            raise UsageError(f"{self.name}: found a number of too many digits") from e
-        except RecursionError as e:
-            raise UsageError(f"{self.name}: values are nested too deeply") from e
 
     def _rows(self, data: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
         rows = data.get(key, [])

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from npuc.compiler.core import unfinished
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.outputs import Outputs, make_folder, write_file
+from npuc.compiler.core.files import unfinished
+from npuc.compiler.core.files.outputs import Outputs, make_folder, write_file
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from codecs import BOM_UTF8
 import pytest
 
 from npuc.compiler.core.errors import Location, SourceError
-from npuc.compiler.core.texts import decoded
+from npuc.compiler.core.files.texts import decoded
 
 
 @pytest.mark.parametrize("mark", [b"", BOM_UTF8])

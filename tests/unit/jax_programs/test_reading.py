@@ -151,6 +151,64 @@ def test_what_is_wrong_is_said(text: str, message: str) -> None:
 
 @needs_reader
 @pytest.mark.heavy
+def test_a_place_of_a_text_is_its_line() -> None:
+    with pytest.raises(SourceError, match="line 2, column 10: use of undeclared SSA value"):
+        read("func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n  return %c : tensor<4xf32>\n}")
+    call = "  %0 = call @main(%a) : (tensor<4xf32>) -> tensor<4xf32>"
+    with pytest.raises(SourceError, match=r"m\.mlir: func\.call \(line 2\): found calls deeper than 64"):
+        read(f"func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {{\n{call}\n  return %0 : tensor<4xf32>\n}}")
+
+
+def loop_of(carried: str, body: str) -> str:
+    """A loop of two billion turns that carries i32 values beside its count."""
+    return (
+        "func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
+        "  %z = stablehlo.constant dense<0> : tensor<i32>\n  %one = stablehlo.constant dense<1> : tensor<i32>\n"
+        f"  %many = stablehlo.constant dense<2000000000> : tensor<i32>\n  %c = stablehlo.iota dim = 0 : {carried}\n"
+        f"  %0:2 = stablehlo.while(%i = %z, %x = %c) : tensor<i32>, {carried} cond {{\n"
+        "    %p = stablehlo.compare LT, %i, %many : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+        "    stablehlo.return %p : tensor<i1>\n  } do {\n    %n = stablehlo.add %i, %one : tensor<i32>\n"
+        f"    {body} : {carried}\n    stablehlo.return %n, %y : tensor<i32>, {carried}\n  }}\n"
+        "  return %a : tensor<4xf32>\n}"
+    )
+
+
+@needs_reader
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("carried", "message"),
+    [
+        ("tensor<1xi32>", "loops and calls of more than 2,000 operations"),
+        ("tensor<4000000xi32>", "more than 268,435,456 numbers that follow from constants"),
+    ],
+)
+def test_long_loops_over_constants_end(carried: str, message: str) -> None:
+    with pytest.raises(SourceError, match=message):
+        read(loop_of(carried, "%y = stablehlo.multiply %x, %x"), max_ops=1000)
+
+
+@needs_reader
+@pytest.mark.heavy
+@pytest.mark.parametrize("rows", ["1000000000", "1000x1000000"])
+def test_places_of_a_tensor_that_no_memory_holds(rows: str) -> None:
+    """They are computed where the network runs; a count of equal rows takes no memory."""
+    axes = ", ".join(str(axis) for axis in range(rows.count("x") + 1))
+    program = read(
+        f"func.func public @main(%a: tensor<{rows}xf32>) -> tensor<f32> {{\n"
+        f"  %0 = stablehlo.iota dim = 0 : tensor<{rows}xi32>\n"
+        f"  %1 = stablehlo.convert %0 : (tensor<{rows}xi32>) -> tensor<{rows}xf32>\n"
+        f"  %2 = stablehlo.multiply %1, %a : tensor<{rows}xf32>\n"
+        "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        f"  %3 = stablehlo.reduce(%2 init: %z) applies stablehlo.add across dimensions = [{axes}] : "
+        f"(tensor<{rows}xf32>, tensor<f32>) -> tensor<f32>\n"
+        "  return %3 : tensor<f32>\n}"
+    )
+    assert program.text is not None
+    assert "arange(" in program.text()
+
+
+@needs_reader
+@pytest.mark.heavy
 def test_a_step_has_its_own_loss_and_optimizer() -> None:
     data = (DATA / "mlp_step.mlir").read_bytes()
     for request in ({"losses": ("mse",)}, {"optimizer": "sgd"}, {"freeze": ("w1",)}, {"results": ("x",)}):

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npuc.compiler.core.errors import NpucError, UsageError
+from npuc.compiler.core.files.texts import SIZE_LIMIT
 from npuc.frontends.script.opaque.counts import Counts, OpaqueMismatch, counts_of, shape_by, sizes_of
 from npuc.frontends.script.opaque.entries import Entry
-from npuc.frontends.script.opaque.file import SIZE_LIMIT, entries_of, known_entries
+from npuc.frontends.script.opaque.file import entries_of, known_entries
 
 Read = Callable[..., Entry]
 FUSE = """\

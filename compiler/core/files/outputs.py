@@ -19,9 +19,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
-from npuc.compiler.core import unfinished
 from npuc.compiler.core.cache import streams
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.files import unfinished
 
 COPIED = 1 << 20
 """The bytes that are copied at a time."""
