@@ -98,9 +98,14 @@ def bernoulli(b: GraphBuilder, shape: Ints, p: float = 0.5, dtype: str = "f32") 
     element = element_type("dtype", dtype)
     if p in (0, 1):
         return full(b, shape, p, dtype)
-    kept = dropout_of(b, full(b, shape, 1, "f32"), 1 - p)
-    drawn = b.emit(NotEqualOp(kept, b.constant(tensor_of(f32, ()), 0.0))).out
+    drawn = mask_of(b, shape, 1 - p, b.next_seed())
     return drawn if element == i1 else b.emit(CastOp(drawn, results=[tensor_of(element, shape)])).out
+
+
+def mask_of(b: GraphBuilder, shape: Ints, p: float, seed: int) -> SSAValue:
+    """A mask that is true where a dropout of f32 with p and that seed keeps an element of a tensor of that shape."""
+    kept = b.emit(DropoutOp(full(b, shape, 1, "f32"), b.step(), p=float(p), seed=seed)).out
+    return b.emit(NotEqualOp(kept, b.constant(tensor_of(f32, ()), 0.0))).out
 
 
 def stochastic_depth(b: GraphBuilder, x: Value, p: float, mode: str = "row") -> SSAValue:

@@ -13,6 +13,8 @@ from npuc.frontends.script.weights import FLOATS
 _KEY = re.compile(r"\[\'([^\']*)\'\]|\[\"([^\"]*)\"\]|\[(\d+)\]|\.?([A-Za-z_]\w*)")
 PARAMETERS = ("params", "param", "weights", "variables", "model", "p")
 """Roots that name parameters, whatever else there is."""
+COUNT = "step"
+"""The count of steps, which random draws depend on."""
 
 
 def keys_of(path: str) -> tuple[str, ...]:
@@ -49,10 +51,11 @@ def signature_of(function: HloFunction, flat: FlatProgram) -> StepSignature:
         loss = _scalar_floats(flat, updates)[0]
     read = _read_by(flat, loss) if updates and loss is not None else None
     kinds = _kinds(given, types, set(updates.values()), read)
-    names = list(function.argument_names) if own else _names(given, kinds)
+    taken = (COUNT,) if any(op.kind in ("bernoulli", "dropout") for op in flat.ops) else ()
+    names = list(function.argument_names) if own else _names(given, kinds, taken)
     signature = StepSignature(names, kinds, updates, loss)
     if not signature.is_step:
-        signature = StepSignature(_names(given, fixed := _forward_kinds(given, types)), fixed)
+        signature = StepSignature(_names(given, fixed := _forward_kinds(given, types), taken), fixed)
     return signature
 
 
@@ -165,7 +168,7 @@ def _forward_kinds(given: Sequence[tuple[str, ...]], types: Sequence[HloType]) -
     ]
 
 
-def _names(given: Sequence[tuple[str, ...]], kinds: Sequence[str]) -> list[str]:
+def _names(given: Sequence[tuple[str, ...]], kinds: Sequence[str], reserved: Sequence[str]) -> list[str]:
     """Names as the language has them: a parameter by its path without the root, others by the whole path."""
     names: list[str] = []
     for number, (path, kind) in enumerate(zip(given, kinds, strict=True)):
@@ -173,7 +176,7 @@ def _names(given: Sequence[tuple[str, ...]], kinds: Sequence[str]) -> list[str]:
         text = ".".join(re.sub(r"\W", "_", key) for key in own) or f"arg{number}"
         text = f"{kind}.{text}" if text[0].isdigit() else text
         taken, candidate = 2, text
-        while candidate in names:
+        while candidate in names or candidate in reserved:
             candidate, taken = f"{text}_{taken}", taken + 1
         names.append(candidate)
     return names

@@ -3,21 +3,44 @@ A module as one list of operations: calls are inlined, loops of constant length 
 
 What is computed from constants alone is computed here, as far as it is small, so that the counter of a loop is a number
 in each of its turns, and the slices that a scan takes of its inputs are at known places. The rows that a scan writes
-into a result are kept one by one (`Rows`), so that reading one of them moves nothing.
+into a result are kept one by one (`Rows`), so that reading one of them moves nothing. Keys and bits of random numbers
+are no operations of the list; what is drawn with them is (`random.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from msgspec import structs
+
 from npuc.compiler.core.errors import SourceError
 from npuc.frontends.jax.fold import folded
-from npuc.frontends.jax.program import HloModule, HloOp, HloRegion, HloType
-from npuc.frontends.jax.values import FlatOp, FlatProgram, HloValue, Known, Operand, Rows, Turn, Unrolled, rows_of
+from npuc.frontends.jax.layers import scope_of_stack
+from npuc.frontends.jax.program import HloModule, HloOp, HloRegion, HloType, error_at
+from npuc.frontends.jax.random import Generator, is_unsigned
+from npuc.frontends.jax.uniform import NAMES, bernoulli, chance, inverted, moved, uniform_of
+from npuc.frontends.jax.values import (
+    Bits,
+    Drawn,
+    Element,
+    FlatOp,
+    FlatProgram,
+    HloValue,
+    Known,
+    Operand,
+    Rows,
+    Turn,
+    Unrolled,
+    rows_of,
+)
+from npuc.frontends.script.weights import Refused
 
 MAX_DEPTH = 64
 MAX_NUMBERS = 1 << 28
 """The most elements of all that is computed of constants."""
+_UNSIGNED = "found unsigned integers, which the network language lacks, expected keys of jax.random or their bits"
+_CONVERT = "convert them outside of the function"
 NOOPS = ("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement")
 """Custom calls that give their operands."""
 
@@ -32,39 +55,50 @@ class _Flattening:
         self.module, self.filename, self.max_ops = module, filename, max_ops
         self.ops: list[FlatOp] = []
         self.steps = 0
-        self.depth = 0
         self.numbers = 0
+        self.calls: list[HloOp] = []
         self.stack = ""
         self.turns: tuple[Turn, ...] = ()
+        self.generator = Generator(module)
+        self.below: dict[int, bool] = {}
 
     def run(self) -> FlatProgram:
         main = self.module.functions[self.module.main]
         arguments = [HloValue(self.module.types[number]) for number in main.body.arguments]
-        results = self._region(main.body, list(arguments), {})
-        return FlatProgram(arguments, self.ops, results)
+        given = [self.generator.argument(made, number) for number, made in enumerate(arguments)]
+        results = self._region(main.body, given, {})
+        kept = tuple(number for number, value in enumerate(results) if not is_unsigned(value.type))
+        try:
+            found = self._computable(main.body.ops[-1], [results[number] for number in kept])
+        except Refused as refusal:
+            raise self.error(main.body.ops[-1], refusal.message, refusal.hint) from None
+        return FlatProgram(arguments, self.ops, found, kept, len(results))
 
     def error(self, op: HloOp, message: str, hint: str | None = None) -> SourceError:
-        place = f" ({op.line})" if op.line else ""
-        return SourceError(f"{self.filename}: {op.name}{place}: {message}", hint=hint)
+        placed = next((one for one in (op, *reversed(self.calls)) if one.line or one.at), op)
+        named = structs.replace(op, line=placed.line, at=placed.at)
+        return error_at(named, self.filename, message, hint)
 
-    def _region(self, region: HloRegion, given: Sequence[Operand], outer: dict[int, Operand]) -> list[Operand]:
+    def _region(self, region: HloRegion, given: Sequence[Element], outer: dict[int, Element]) -> list[Element]:
         """The results of a block for its arguments."""
-        values: dict[int, Operand] = {**outer, **dict(zip(region.arguments, given, strict=True))}
+        values: dict[int, Element] = {**outer, **dict(zip(region.arguments, given, strict=True))}
         for op in region.ops:
             if op.name in ("func.return", "stablehlo.return"):
                 return [values[number] for number in op.operands]
             self.steps += 1
-            if self.steps > 2 * self.max_ops:
-                message = f"found loops and calls of more than {2 * self.max_ops:,} operations"
+            if self.steps > self.max_ops + 2 * len(self.ops):  # the others are computed here
+                message = f"found loops and calls of more than {self.max_ops:,} operations on constants"
                 raise self.error(op, message, "--max-ops N allows more")
             try:
                 found = self._op(op, [values[number] for number in op.operands], values)
+            except Refused as refusal:
+                raise self.error(op, refusal.message, refusal.hint) from None
             except (LookupError, ValueError, ArithmeticError, TypeError) as error:
                 raise self.error(op, "found attributes that contradict its types") from error
             values.update(zip(op.results, found, strict=True))
         raise SourceError(f"{self.filename}: found a block without a result")
 
-    def _op(self, op: HloOp, operands: list[Operand], values: dict[int, Operand]) -> Sequence[Operand]:
+    def _op(self, op: HloOp, operands: list[Element], values: dict[int, Element]) -> Sequence[Element]:
         types = [self.module.types[number] for number in op.results]
         match op.name:
             case "func.call" | "call" | "stablehlo.composite":
@@ -77,15 +111,24 @@ class _Flattening:
                 return operands
             case "stablehlo.custom_call" if op.texts.get("call_target_name") in NOOPS and len(operands) == len(types):
                 return operands
+            case "sdy.sharding_constraint":
+                return operands
             case _:
                 pass
         known = folded(op, operands, types)
         if known is not None:
             self._count_numbers(op, known)
             return known
+        bits = self.generator.computed(op, types, operands)
+        if bits is not None:
+            return bits
+        if any(isinstance(one, Bits | Drawn) for one in operands):
+            return [self._drawn(op, types[0], operands)]
         rows = _row_op(op, operands, types)
-        if rows is not None:
-            return [rows]
+        return [rows] if rows is not None else self._written(op, types, self._computable(op, operands))
+
+    def _written(self, op: HloOp, types: Sequence[HloType], operands: Sequence[Operand]) -> list[HloValue]:
+        """The results of an operation that the network computes."""
         if len(self.ops) >= self.max_ops:
             raise self.error(op, f"found more than {self.max_ops:,} operations", "--max-ops N allows more")
         flat = FlatOp(len(self.ops) + 1, op, tuple(operands), stack=self._stack(op), turns=self.turns)
@@ -93,32 +136,81 @@ class _Flattening:
         self.ops.append(flat)
         return flat.results
 
-    def _count_numbers(self, op: HloOp, found: Sequence[Operand]) -> None:
+    def _count_numbers(self, op: HloOp, found: Sequence[Element]) -> None:
         """Count the numbers that constants have taken; raise where they are too many."""
         self.numbers += sum(one.stored for one in found if isinstance(one, Known))
         if self.numbers > MAX_NUMBERS:
             raise self.error(op, f"found more than {MAX_NUMBERS:,} numbers that follow from constants")
 
-    def _call(self, op: HloOp, operands: list[Operand]) -> list[Operand]:
+    def _drawn(self, op: HloOp, type: HloType, operands: Sequence[Element]) -> Element:
+        """What an operation makes of random bits, or of uniform numbers."""
+        if not any(isinstance(one, Drawn) for one in operands):
+            drawn = uniform_of(op, type, operands)
+            if drawn is None:
+                random = any(isinstance(one, Bits) and one.drawn for one in operands)
+                raise self._no_mask(op, "integers") if random else Refused(_UNSIGNED, _CONVERT)
+            return drawn
+        drawn = moved(op, type, operands)
+        if drawn is not None:
+            return drawn
+        found = chance(op, operands)
+        if found is None:
+            raise self._no_mask(op)
+        of, below, share = found
+        if share in (0.0, 1.0):
+            return Known(np.broadcast_to(np.array(bool(share)), type.shape), "bool")
+        # the draws below a number and those above are one mask and its opposite
+        same = self.below.setdefault(of.number, below) == below
+        (mask,) = self._written(bernoulli(op, of.number, share if same else 1.0 - share), [type], ())
+        return mask if same else self._written(inverted(op), [type], [mask])[0]
+
+    def _no_mask(self, op: HloOp, drawn: str = "uniform numbers") -> Refused:
+        """The error of random numbers that are no mask."""
+        drawn = NAMES.get(op.kind, drawn)
+        if op.kind == "compare":
+            drawn = "a mask whose probability is computed, or drawn of two words"
+        scope = ".".join(scope_of_stack(self._stack(op), op.kind)[0])
+        layer = f" in the layer '{scope}'" if scope else ""
+        return Refused(
+            f"found random draws of {drawn}{layer}, expected masks of one probability, as jax.random.bernoulli gives",
+            "draw them outside of the function, and give them as an argument",
+        )
+
+    def _computable(self, op: HloOp, operands: Sequence[Element]) -> list[Operand]:
+        """Operands that a network has. Raises `Refused` for keys and uniform numbers."""
+        found: list[Operand] = []
+        for one in operands:
+            if isinstance(one, Bits | Drawn):
+                raise self._no_mask(op, "integers" if isinstance(one, Bits) else "uniform numbers")
+            found.append(one)
+        return found
+
+    def _call(self, op: HloOp, operands: list[Element]) -> list[Element]:
         name = op.texts.get("callee", op.texts.get("decomposition", "")).removeprefix("@").strip('"')
         function = self.module.functions.get(name)
         if function is None or len(function.body.arguments) != len(operands):
             raise self.error(op, f"found a call of '{name}', which is no function of so many arguments")
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
+        if self.generator.is_threefry(function):
+            few = self.generator.few(operands)
+            if few is None:
+                return self.generator.threefry([self.module.types[number] for number in op.results], operands)
+            operands = few
+        if len(self.calls) >= MAX_DEPTH:
             raise self.error(op, f"found calls deeper than {MAX_DEPTH}")
         saved, self.stack = self.stack, self._stack(op)
+        self.calls.append(op)
         try:
             found = self._region(function.body, operands, {})
         finally:
-            self.stack, self.depth = saved, self.depth - 1
+            self.stack = saved
+            self.calls.pop()
         return found
 
     def _stack(self, op: HloOp) -> str:
         """JAX's name of a place, behind those of the calls around."""
         return f"{self.stack}/{op.stack}" if self.stack else op.stack
 
-    def _while(self, op: HloOp, operands: list[Operand], values: dict[int, Operand]) -> list[Operand]:
+    def _while(self, op: HloOp, operands: list[Element], values: dict[int, Element]) -> list[Element]:
         carried, (condition, body) = operands, op.regions
         loop, saved = Unrolled(), self.turns
         while True:
@@ -134,7 +226,7 @@ class _Flattening:
             finally:
                 self.turns = saved
 
-    def _branch(self, op: HloOp, operands: list[Operand], values: dict[int, Operand]) -> list[Operand]:
+    def _branch(self, op: HloOp, operands: list[Element], values: dict[int, Element]) -> list[Element]:
         chosen = operands[0]
         if not isinstance(chosen, Known) or chosen.scalar is None:
             raise self.error(op, "found a branch that depends on data", "jnp.where computes both")
@@ -145,7 +237,7 @@ class _Flattening:
         return self._region(op.regions[number if 0 <= number <= last else last], [], values)
 
 
-def _row_op(op: HloOp, operands: list[Operand], types: list[HloType]) -> Operand | None:
+def _row_op(op: HloOp, operands: Sequence[Element], types: Sequence[HloType]) -> Element | None:
     """The result of an operation on rows at a known place; None where it is none."""
     if op.kind == "dynamic_update_slice":
         whole, update, *starts = operands
@@ -155,7 +247,9 @@ def _row_op(op: HloOp, operands: list[Operand], types: list[HloType]) -> Operand
         if update.type.shape[0] != 1 or not 0 <= at[0] < whole.type.shape[0]:
             return None
         rows = rows_of(whole)
-        return None if rows is None else Rows((*rows[: at[0]], update, *rows[at[0] + 1 :]), whole.type)
+        if rows is None or isinstance(update, Bits | Drawn):
+            return None
+        return Rows((*rows[: at[0]], update, *rows[at[0] + 1 :]), whole.type)
     if op.kind in ("dynamic_slice", "slice") and isinstance(operands[0], Rows):
         whole, starts = operands[0], operands[1:]
         at = _places(starts) if op.kind == "dynamic_slice" else op.ints["start_indices"]
@@ -166,7 +260,7 @@ def _row_op(op: HloOp, operands: list[Operand], types: list[HloType]) -> Operand
     return None
 
 
-def _places(starts: Sequence[Operand]) -> list[int] | None:
+def _places(starts: Sequence[Element]) -> list[int] | None:
     """Places that are known; None where one is computed."""
     found = [start.scalar if isinstance(start, Known) else None for start in starts]
     return None if any(one is None for one in found) else [int(one) for one in found if one is not None]

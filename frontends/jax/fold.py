@@ -9,7 +9,7 @@ import numpy as np
 
 from npuc.compiler.layers.base import Array
 from npuc.frontends.jax.program import HloOp, HloType
-from npuc.frontends.jax.values import MAX_FOLDED, Known, Operand
+from npuc.frontends.jax.values import MAX_FOLDED, Element, Known
 
 KINDS: Mapping[str, str] = {
     **{"f32": "float32", "f64": "float64", "f16": "float32", "bf16": "float32", "bool": "bool"},
@@ -17,7 +17,7 @@ KINDS: Mapping[str, str] = {
     **{f"ui{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
 }
 ROUNDED = ("f16", "bf16")
-"""Elements whose arithmetic numpy does not do: nothing but moves is computed of them."""
+"""Elements whose arithmetic numpy does not do: it is done in f32, and rounded."""
 UNARY: Mapping[str, Callable[[Array], Array]] = {
     "abs": np.abs,
     "ceil": np.ceil,
@@ -51,11 +51,13 @@ COMPARED: Mapping[str, Callable[[Array, Array], Array]] = {
 }
 
 
-def folded(op: HloOp, operands: Sequence[Operand], types: Sequence[HloType]) -> list[Operand] | None:
+def folded(op: HloOp, operands: Sequence[Element], types: Sequence[HloType]) -> list[Element] | None:
     """The results of an operation on constants; None where it is computed by the network."""
     if len(types) != 1 or types[0].element not in KINDS:
         return None
     (type,) = types
+    if op.kind == "iota" and type.element.startswith("ui"):
+        return None  # places that a generator of random numbers counts
     if op.kind == "constant":
         return [Known(op.dense["value"].array(), type.element)]
     known = [one for one in operands if isinstance(one, Known)]
@@ -67,15 +69,33 @@ def folded(op: HloOp, operands: Sequence[Operand], types: Sequence[HloType]) -> 
         return None
     if found.shape != type.shape:
         raise ValueError("found another shape")
-    return [Known(found if found.dtype == KINDS[type.element] else found.astype(KINDS[type.element]), type.element)]
+    found = found if found.dtype == KINDS[type.element] else found.astype(KINDS[type.element])
+    return [Known(_rounded(found, type.element), type.element)]
+
+
+def _rounded(a: Array, element: str) -> Array:
+    """
+    Numbers as a float of 16 bits has them: the nearest, ties to even.
+
+    A sum, product, quotient or root of two of them that is rounded to f32 first is the same (Figueroa, "When is double
+    rounding innocuous?", SIGNUM 1995).
+    """
+    if element not in ROUNDED or not a.size:
+        return a
+    spread = all(step == 0 or size == 1 for step, size in zip(a.strides, a.shape, strict=True))
+    given = a.reshape(-1)[:1].reshape(()) if spread else a
+    if element == "f16":
+        with np.errstate(over="ignore"):
+            return np.broadcast_to(given.astype("float16").astype("float32"), a.shape)
+    bits = np.ascontiguousarray(given, "float32").view("uint32")
+    rounded = ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype("uint32").view("float32")
+    return np.broadcast_to(np.where(np.isfinite(given), rounded, given).reshape(given.shape), a.shape)
 
 
 def _computed(op: HloOp, known: Sequence[Known], type: HloType) -> Array | None:
     moved = _moved(op, known, type)
     if moved is not None:
         return moved
-    if type.element in ROUNDED or any(one.element in ROUNDED for one in known):
-        return None
     scalars = [one.scalar for one in known]
     if known and all(one is not None for one in scalars) and all(one.array.shape == type.shape for one in known):
         arrays = [one.array.reshape(-1)[:1].reshape(()) if one.array.size else one.array for one in known]

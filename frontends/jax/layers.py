@@ -27,11 +27,15 @@ Root = tuple[object, ...]
 
 def scope_of(op: FlatOp) -> tuple[tuple[str, ...], str]:
     """The scopes of an operation, outermost first, and the primitive that it is of."""
-    plain = _WRAPPED.sub("", _CALLS.sub("", op.stack)).replace(")", "")
-    parts = [part for part in plain.split("/") if part.rstrip(":") not in _OUTER]
-    *scopes, primitive = parts or [op.kind]
-    turns = [f"{_turn(loop.turns, turn, op.role)}" for loop, turn in op.turns]
-    return (*turns, *(re.sub(r"[^\w.]", "_", scope) for scope in scopes)), re.sub(r"[^\w.]", "_", primitive.rstrip(":"))
+    scopes, primitive = scope_of_stack(op.stack, op.kind)
+    return (*(f"{_turn(loop.turns, turn, op.role)}" for loop, turn in op.turns), *scopes), primitive
+
+
+def scope_of_stack(stack: str, kind: str) -> tuple[tuple[str, ...], str]:
+    """The scopes in JAX's name of a place, outermost first, and the primitive, which is `kind` where it says none."""
+    plain = _WRAPPED.sub("", _CALLS.sub("", stack)).replace(")", "")
+    *scopes, primitive = [part for part in plain.split("/") if part.rstrip(":") not in _OUTER] or [kind]
+    return tuple(re.sub(r"[^\w.]", "_", scope) for scope in scopes), re.sub(r"[^\w.]", "_", primitive.rstrip(":"))
 
 
 def _turn(turns: int, turn: int, role: str) -> int:
@@ -54,6 +58,7 @@ class _Layers:
         self.roots: dict[HloValue, Root] = {}
         self.lines: dict[str, str] = {}
         self.forward: list[FlatOp] = []
+        self.draws: dict[int, FlatOp] = {}
         self.owners = self._owners_of_products()
 
     def run(self) -> None:
@@ -140,6 +145,10 @@ class _Layers:
 
     def _layer(self, op: FlatOp, last: int) -> str:
         scope, primitive = self.scopes[op]
+        if op.kind == "dropout":
+            forward = self.draws.setdefault(op.op.ints["draw"][0], op)
+            if forward is not op and op.role != FORWARD:
+                return forward.layer
         if op.kind in PRODUCTS:
             candidates = [one for operand in op.operands for one in self.readers.get(self._root(operand), ())]
             owner = self.owners.get(op)

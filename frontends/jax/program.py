@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from npuc.compiler.core.errors import Location, SourceError
 from npuc.compiler.layers.base import Array
 
 NO_LINE = ""
@@ -45,7 +46,8 @@ class HloOp(msgspec.Struct, frozen=True):
     An operation: the numbers of its operands and results, and what it has besides.
 
     `ints` are integers, truth values and lists of both, fields of dimension numbers among them; `texts` all other
-    attributes as text; `stack` is JAX's name of the place, `jit(step)/jvp(mlp)/dot_general`, `line` that in the source.
+    attributes as text; `stack` is JAX's name of the place, `jit(step)/jvp(mlp)/dot_general`, `line` that in the source,
+    `at` line and column in the module's own text where it names no source.
     """
 
     name: str
@@ -57,11 +59,20 @@ class HloOp(msgspec.Struct, frozen=True):
     regions: tuple[HloRegion, ...]
     stack: str
     line: str
+    at: tuple[int, int] | None = None
 
     @property
     def kind(self) -> str:
         """The name without its dialect."""
         return self.name.partition(".")[2]
+
+
+def error_at(op: HloOp, filename: str, message: str, hint: str | None = None) -> SourceError:
+    """An error at an operation: at its place in the text, or with the place in the source that it names."""
+    if op.at is not None:
+        return SourceError(f"{op.name}: {message}", location=Location(filename, *op.at), hint=hint)
+    place = f" ({op.line})" if op.line else ""
+    return SourceError(f"{filename}: {op.name}{place}: {message}", hint=hint)
 
 
 class HloFunction(msgspec.Struct, frozen=True):

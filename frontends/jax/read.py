@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from npuc.compiler.core.builder import function_name
 from npuc.compiler.core.errors import UsageError
 from npuc.frontends.base import Program, Request, Source
 from npuc.frontends.dsl.syntax import Name
 from npuc.frontends.jax.arguments import StepSignature, keys_of, signature_of
+from npuc.frontends.jax.dropouts import find_dropouts, random_remark, sharers_of
 from npuc.frontends.jax.flatten import flatten
 from npuc.frontends.jax.layers import set_layers
 from npuc.frontends.jax.load import load
+from npuc.frontends.jax.random import is_unsigned
 from npuc.frontends.jax.roles import set_roles
 from npuc.frontends.jax.step import finish_step
 from npuc.frontends.jax.translate import translate
@@ -35,6 +39,9 @@ def read_jax(source: Source, request: Request) -> Program:
     module = load(source.data, source.filename)
     function = module.functions[module.main]
     flat = flatten(module, source.filename, request.max_ops)
+    find_dropouts(flat)
+    if function.result_names:
+        function = structs.replace(function, result_names=tuple(function.result_names[number] for number in flat.kept))
     signature = signature_of(function, flat)
     reading = _Reading(source.filename, request, function, flat, signature)
     return reading.step() if signature.is_step and not request.inference else reading.forward()
@@ -66,10 +73,12 @@ class _Reading:
         flat = needed(self.flat, kept)
         set_layers(flat, signature)
         weights = self._inputs(script, flat)
-        translate(flat, script, self.views, False)
+        self.views.sharers = sharers_of(flat)
+        translate(flat, script, self.views, self.filename, False)
         numbers = [number for number in range(len(self.flat.results)) if number not in signature.updates]
         outputs = dict(zip(self._result_names(numbers), self._outputs(script, flat), strict=True))
         remarks = complete(script, outputs, Wanted(request.results, request.losses, request.optimizer))
+        remarks += [*random_remark(flat), *self._left_out()]
         if "param" not in signature.kinds:
             remarks.append("found no parameters, as no argument has a name: export with as_text(debug_info=True)")
         frozen.check()
@@ -104,7 +113,7 @@ class _Reading:
         set_roles(flat, signature)
         set_layers(flat, signature)
         self._inputs(script, flat)
-        translate(flat, script, self.views, True)
+        translate(flat, script, self.views, self.filename, True)
         results: dict[str, int] = {}
         names = self._result_names(range(len(flat.results)))
         for number, (name, value) in enumerate(zip(names, self._outputs(script, flat), strict=True)):
@@ -114,13 +123,24 @@ class _Reading:
         module = script.finish()
         finish_step(module, flat, signature, self.names, results)
         unneeded = script.unneeded(module) - set(signature.names)
-        return Program(module, self._remarks(), unneeded=unneeded)
+        return Program(module, (*self._remarks(), *random_remark(flat), *self._left_out()), unneeded=unneeded)
+
+    def _left_out(self) -> list[str]:
+        """Which results of the function the program lacks, for the user."""
+        count = self.flat.given - len(self.flat.results)
+        results = "a result" if count == 1 else f"{count} results"
+        return [f"leaves out {results} of unsigned integers, as keys are"] if count else []
 
     def _title(self) -> str:
         return function_name(os.path.splitext(os.path.basename(self.filename))[0], "network")
 
     def _remarks(self) -> tuple[str, ...]:
-        counts = {kind: self.signature.kinds.count(kind) for kind in ("param", "state", "input")}
+        kinds = [
+            kind
+            for kind, made in zip(self.signature.kinds, self.flat.arguments, strict=True)
+            if not is_unsigned(made.type)
+        ]
+        counts = {kind: kinds.count(kind) for kind in ("param", "state", "input")}
         return (
             f"a whole training step of {counts['param']} parameters, {counts['state']} states of the optimizer and "
             f"{counts['input']} inputs",

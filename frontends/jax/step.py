@@ -8,20 +8,22 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     FileLineColLoc,
+    FunctionType,
     IntegerAttr,
     ModuleOp,
     StringAttr,
     UnitAttr,
     i64,
 )
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from npuc.dialects.provenance import Role, role_attr
 from npuc.dialects.tensors import fan_in, tensor_type
 from npuc.dialects.train.base import encode
 from npuc.dialects.train.matmul import MatmulOp
-from npuc.frontends.jax.arguments import StepSignature
+from npuc.dialects.train.optimizer import IncrementOp
+from npuc.frontends.jax.arguments import COUNT, StepSignature
 from npuc.frontends.jax.values import FlatProgram
 
 _MOVES = ("train.reshape", "train.transpose", "train.slice")
@@ -49,6 +51,7 @@ def finish_step(
             op.properties["names"] = StringAttr(_operand_names(op))
     _arguments(function, signature, names)
     _results(function, signature, names, results)
+    _count(function)
 
 
 def _role(op: Operation) -> Role:
@@ -111,3 +114,26 @@ def _results(function: FuncOp, signature: StepSignature, names: dict[str, int], 
         else:
             attrs.append(old)
     function.res_attrs = ArrayAttr(attrs)
+
+
+def _count(function: FuncOp) -> None:
+    """Count the steps, where random draws depend on their number."""
+    given = cast("ArrayAttr[DictionaryAttr]", function.arg_attrs)
+    found = [
+        number for number, entries in enumerate(given.data) if entries.data.get("train.state") == StringAttr(COUNT)
+    ]
+    block = function.body.block
+    last = block.last_op
+    for number in found:
+        assert isinstance(last, ReturnOp)
+        count = block.args[number]
+        added = IncrementOp(count)
+        added.attributes |= {"layer": StringAttr(COUNT), "role": role_attr(Role.UPDATE)}
+        added.location = last.location
+        block.insert_op_before(added, last)
+        last.operands = [*last.operands, added.out]
+        attrs = cast("ArrayAttr[DictionaryAttr]", function.res_attrs)
+        entries = DictionaryAttr({"train.updates": IntegerAttr(number, i64)})
+        function.res_attrs = ArrayAttr([*attrs.data, entries])
+        inputs, outputs = function.function_type.inputs.data, function.function_type.outputs.data
+        function.function_type = FunctionType.from_lists(inputs, [*outputs, count.type])

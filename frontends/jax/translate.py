@@ -7,22 +7,23 @@ from collections.abc import Sequence
 from npuc.frontends.jax.context import HloContext
 from npuc.frontends.jax.layers import PRODUCTS
 from npuc.frontends.jax.operators import MEANINGS
+from npuc.frontends.jax.program import error_at
 from npuc.frontends.jax.values import FlatOp, FlatProgram, Known
 from npuc.frontends.jax.views import Value, Views
 from npuc.frontends.script.direct import DirectScript
 from npuc.frontends.script.weights import Refused
 
 
-def translate(flat: FlatProgram, script: DirectScript, views: Views, is_step: bool) -> None:
+def translate(flat: FlatProgram, script: DirectScript, views: Views, filename: str, is_step: bool) -> None:
     """Write all operations; `views` has the arguments, and gets what they compute. Raises `SourceError`s."""
     for op in flat.ops:
         with script.node(op.number, op.op.line or None):
             try:
                 _write(op, script, views, is_step)
             except Refused as refusal:
-                raise script.error(f"{op.op.name}: {refusal.message}", refusal.hint) from None
+                raise error_at(op.op, filename, refusal.message, refusal.hint) from None
             except (LookupError, ArithmeticError, ValueError, StopIteration, AssertionError) as error:
-                raise script.error(f"{op.op.name}: found attributes that contradict its types") from error
+                raise error_at(op.op, filename, "found attributes that contradict its types") from error
 
 
 def _write(op: FlatOp, script: DirectScript, views: Views, is_step: bool) -> None:

@@ -65,6 +65,38 @@ class HloValue:
 Operand: TypeAlias = "Known | Rows | HloValue"
 
 
+@dataclass(frozen=True, eq=False)
+class Bits:
+    """
+    Unsigned integers that the network does not compute: keys of random numbers, places, the bits of a generator.
+
+    Equal ones have equal numbers. `drawn` says whether they come from a generator. A few have `array`: what they are
+    for stand-ins of the arguments. `shift` and `pattern` say of drawn bits by how much they were shifted to the right,
+    and with what number they were combined by `or` then.
+    """
+
+    type: HloType
+    number: int
+    drawn: bool
+    array: Array | None = None
+    shift: int | None = None
+    pattern: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Random numbers `offset + scale * u` with u uniform in [0, 1), of the bits with a number."""
+
+    type: HloType
+    number: int
+    offset: float
+    scale: float
+
+
+Element: TypeAlias = "Operand | Bits | Drawn"
+"""What a value may be while the list is made."""
+
+
 @dataclass(eq=False)
 class Unrolled:
     """A loop that is unrolled: how many turns it has."""
@@ -101,9 +133,13 @@ class FlatProgram:
     arguments: list[HloValue]
     ops: list[FlatOp]
     results: list[Operand]
+    kept: tuple[int, ...] = ()
+    """The numbers of the module's results that these are: keys of random numbers are left out."""
+    given: int = 0
+    """How many results the module has."""
 
 
-def rows_of(value: Operand) -> tuple[Operand, ...] | None:
+def rows_of(value: Element) -> tuple[Operand, ...] | None:
     """A tensor by its rows; None where a row of it would have to be computed."""
     if isinstance(value, Rows):
         return value.rows
@@ -131,6 +167,5 @@ def needed(flat: FlatProgram, results: Sequence[Operand]) -> FlatProgram:
             seen.add(made)
             if made.op is not None:
                 wanted += [one for operand in made.op.operands for one in made_of(operand)]
-    return FlatProgram(
-        flat.arguments, [op for op in flat.ops if any(made in seen for made in op.results)], list(results)
-    )
+    ops = [op for op in flat.ops if any(made in seen for made in op.results)]
+    return replace(flat, ops=ops, results=list(results))

@@ -7,6 +7,7 @@ kept as a view until an operation needs the elements in their order: a bias in `
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -20,6 +21,7 @@ from npuc.frontends.script.context import CallContext
 from npuc.frontends.script.weights import FLOATS, Refused
 
 if TYPE_CHECKING:
+    from npuc.compiler.core.builder import GraphBuilder
     from npuc.compiler.layers.base import Array
 
 
@@ -57,6 +59,19 @@ class Views:
     def __init__(self) -> None:
         self.values: dict[HloValue, TensorView] = {}
         self._done: dict[tuple[str, tuple[int | None, ...], tuple[int, ...]], Name] = {}
+        self.masks: dict[tuple[int, float], Name] = {}
+        """The masks of random draws in a forward function, by draw and probability."""
+        self.orders: dict[int, tuple[int, ...]] = {}
+        """The order of axes that the masks of a draw have."""
+        self.sharers: Counter[int] = Counter()
+        """How many operations read a mask of each draw."""
+        self._seeds: dict[int, int] = {}
+
+    def seed(self, draw: int, builder: GraphBuilder) -> int:
+        """The seed of a draw."""
+        if draw not in self._seeds:
+            self._seeds[draw] = builder.next_seed()
+        return self._seeds[draw]
 
     def of(self, c: CallContext, operand: Operand) -> Value:
         """An operand as a view, or the numbers that it is."""

@@ -20,7 +20,7 @@ BYTECODE = b"ML\xefR"
 PORTABLE = b"StableHLO_v"
 MAX_VALUES = 2_000_000
 _STACK = re.compile(r'loc\("((?:[^"\\]|\\.)*)"(?:\(|\))')
-_LINE = re.compile(r'"([^"\n]+)":(\d+):\d+')
+_LINE = re.compile(r'"([^"\n]+)":(\d+):(\d+)')
 _FIELD = re.compile(r"(\w+) = (?:\[([^\]]*)\]|(-?\d+))")
 _CHOICE = re.compile(r"#\w+<\w+ (\w+)>")
 _TEXT = "-"
@@ -100,8 +100,8 @@ class _Reader:
         for one in op.attributes:
             name = one if isinstance(one, str) else one.name
             self._attribute(name, op.attributes[name], ints, texts, dense)
-        stack, line = self._place(op.location)
-        return HloOp(op.name, operands, results, ints, texts, dense, tuple(regions), stack, line)
+        stack, line, at = self._place(op.location)
+        return HloOp(op.name, operands, results, ints, texts, dense, tuple(regions), stack, line, at)
 
     def _attribute(self, name: str, attr: Any, ints: Any, texts: Any, dense: Any) -> None:
         ir = self.ir
@@ -168,14 +168,14 @@ class _Reader:
         element = str(type.element_type)
         return HloType(tuple(type.shape), "bool" if element == "i1" else element)
 
-    def _place(self, location: Any) -> tuple[str, str]:
-        """JAX's name of a place, and the line of the source."""
+    def _place(self, location: Any) -> tuple[str, str, tuple[int, int] | None]:
+        """JAX's name of a place, and the line of the source, or line and column of the module's own text."""
         text = str(location)[: _LONGEST * 10]
         stack, line = _STACK.match(text), _LINE.search(text)
         name = stack.group(1)[:_LONGEST] if stack else ""
-        if line is None:
-            return name, ""
-        return name, f"line {line[2]}" if line[1] == _TEXT else f"{line[1]}:{line[2]}"
+        if line is None or line.group(1) == _TEXT:
+            return name, "", (int(line.group(2)), int(line.group(3))) if line else None
+        return name, f"{line.group(1)}:{line.group(2)}", None
 
 
 class _Unreadable(Exception):

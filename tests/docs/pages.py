@@ -86,7 +86,7 @@ NAMES = (
 DATA = ROOT / "tests" / "oracle" / "data"
 GIVEN = {
     "importing": {"model.pt2": DATA / "torch" / "cnn.pt2"},
-    "jax": {name: DATA / "jax" / name for name in ("step.mlir", "model.mlir")},
+    "jax": {name: DATA / "jax" / name for name in ("step.mlir", "model.mlir", "dropout_step.mlir")},
 }
 """Files that the examples of a page work on, by the names that they have there."""
 LANGUAGES = ("console", "python", "text", "toml", "yaml", "dsl", "mlir", "csv", "cfg", "json")

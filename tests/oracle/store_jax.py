@@ -20,11 +20,13 @@ def written() -> dict[str, str]:
     import optax
 
     from tests.jax_programs import convnet, mlp, text_of
+    from tests.jax_random import example
 
     net = convnet()
     texts = {
         "mlp_step.mlir": text_of(*mlp().step(optax.sgd(0.1, momentum=0.9))),
         "step.mlir": text_of(*net.step(optax.sgd(0.1, momentum=0.9))),
+        "dropout_step.mlir": text_of(*example()),
         "model.mlir": text_of(net.forward, (net.params, net.data[0])),
     }
     return {name: _HERE.sub(r'"\1"', _PACKAGES.sub('"', text)) for name, text in texts.items()}

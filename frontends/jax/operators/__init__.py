@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from npuc.frontends.jax.context import Meaning
-from npuc.frontends.jax.operators import convolutions, elementwise, indexing, products, reductions, shapes, windows
+from npuc.frontends.jax.operators import (
+    convolutions,
+    elementwise,
+    indexing,
+    products,
+    random,
+    reductions,
+    shapes,
+    windows,
+)
 
 MEANINGS: dict[str, Meaning] = {
     **elementwise.MEANINGS,
@@ -13,5 +22,6 @@ MEANINGS: dict[str, Meaning] = {
     **reductions.MEANINGS,
     **windows.MEANINGS,
     **indexing.MEANINGS,
+    **random.MEANINGS,
 }
 """The meaning of each operation, by its name without the dialect."""

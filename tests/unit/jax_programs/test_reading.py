@@ -119,12 +119,12 @@ MAIN = "func.func public @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4
         (
             f"module {{ {MAIN} {{ %0 = stablehlo.custom_call @evil(%a) : (tensor<4xf32>) -> tensor<4xf32> "
             "return %0 : tensor<4xf32> } }",
-            "m.mlir:1:1: error: stablehlo.custom_call: found an operation of 'evil'",
+            "m.mlir:1:95: error: stablehlo.custom_call: found an operation of 'evil'",
         ),
         (
-            "module { func.func public @main(%a: tensor<ui32>) -> tensor<ui32> "
-            "{ %0 = stablehlo.add %a, %a : tensor<ui32> return %0 : tensor<ui32> } }",
-            "ui32",
+            "module { func.func public @main(%a: tensor<ui32>) -> tensor<f32> "
+            "{ %0 = stablehlo.convert %a : (tensor<ui32>) -> tensor<f32> return %0 : tensor<f32> } }",
+            "found unsigned integers, which the network language lacks",
         ),
         (
             "module { func.func public @main(%a: tensor<i32>) -> tensor<i32> { %0 = stablehlo.while(%i = %a) : "
@@ -155,7 +155,7 @@ def test_a_place_of_a_text_is_its_line() -> None:
     with pytest.raises(SourceError, match="line 2, column 10: use of undeclared SSA value"):
         read("func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n  return %c : tensor<4xf32>\n}")
     call = "  %0 = call @main(%a) : (tensor<4xf32>) -> tensor<4xf32>"
-    with pytest.raises(SourceError, match=r"m\.mlir: func\.call \(line 2\): found calls deeper than 64"):
+    with pytest.raises(SourceError, match=r"m\.mlir:2:8: error: func\.call: found calls deeper than 64"):
         read(f"func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {{\n{call}\n  return %0 : tensor<4xf32>\n}}")
 
 
@@ -178,7 +178,7 @@ def loop_of(carried: str, body: str) -> str:
 @pytest.mark.parametrize(
     ("carried", "message"),
     [
-        ("tensor<1xi32>", "loops and calls of more than 2,000 operations"),
+        ("tensor<1xi32>", "loops and calls of more than 1,000 operations on constants"),
         ("tensor<4000000xi32>", "more than 268,435,456 numbers that follow from constants"),
     ],
 )
@@ -220,12 +220,13 @@ def test_a_step_has_its_own_loss_and_optimizer() -> None:
 
 @needs_reader
 @pytest.mark.heavy
+@pytest.mark.parametrize("name", ["mlp_step.mlir", "dropout_step.mlir"])
 @pytest.mark.parametrize("seed", range(12))
-def test_a_damaged_file_is_refused_or_read(seed: int) -> None:
+def test_a_damaged_file_is_refused_or_read(seed: int, name: str) -> None:
     """Whatever stands in a file: an error of the file, or a program."""
     from random import Random
 
-    random, data = Random(seed), bytearray((DATA / "mlp_step.mlir").read_bytes())
+    random, data = Random(seed), bytearray((DATA / name).read_bytes())
     for _ in range(1 + seed // 2):
         place = random.randrange(len(data))
         data[place : place + random.randrange(4)] = bytes(random.choices(b'0123456789<>(){}[]%#"x, \n\xff', k=2))
