@@ -68,7 +68,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "npuc.compiler.distributed": (*ANALYSIS, *REPORT, "npuc.hardware"),
     "npuc.compiler.driver": DRIVER,
     "npuc.compiler.graph": (*ANALYSIS, *REPORT),
-    "npuc.compiler.emit": (*BACKENDS, "npuc.compiler.graph"),
+    "npuc.compiler.emit": (*BACKENDS, "npuc.compiler.graph", "npuc.compiler.transforms", "npuc.compiler.interpreter"),
     "npuc.compiler.others": (*DRIVER, "npuc.compiler.graph", "npuc.compiler.emit"),
     "npuc.compiler.explore": DRIVER,
     "npuc.compiler.explain": DRIVER,

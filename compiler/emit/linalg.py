@@ -16,7 +16,8 @@ class LinalgText(Translation):
     def write(self, module: ModuleOp) -> str:
         """See `Translation`."""
         from npuc.compiler.emit.upstream.linalg import LINALG
-        from npuc.compiler.emit.upstream.program import text_of, translated
+        from npuc.compiler.emit.upstream.program import translated
+        from npuc.compiler.emit.upstream.text import text_of
 
         return text_of(translated(module, LINALG))
 

@@ -15,8 +15,9 @@ class StablehloText(Translation):
 
     def write(self, module: ModuleOp) -> str:
         """See `Translation`."""
-        from npuc.compiler.emit.upstream.program import text_of, translated
+        from npuc.compiler.emit.upstream.program import translated
         from npuc.compiler.emit.upstream.stablehlo import STABLEHLO
+        from npuc.compiler.emit.upstream.text import text_of
 
         return text_of(translated(module, STABLEHLO))
 

@@ -18,6 +18,8 @@ Positions = npt.NDArray[np.int64]
 
 LANES = np.uint64(4)
 """The numbers of a block."""
+UNUSED = np.uint64(11)
+"""The lower bits of a word that a number in [0, 1) of 53 bits does without."""
 LONG_RUN = 128
 """For runs of at least so many numbers numpy's generator is faster, although it has to be set up."""
 ROUNDS = 10
@@ -42,7 +44,7 @@ def draws_at(key: tuple[int, int], of: Sequence[int], index: Sequence[Positions]
     # the generator counts before it draws, so that its first block has counter 1
     words = philox(blocks + np.uint64(1), key)
     drawn = words[places % LANES, which.reshape(places.shape)]
-    return (drawn >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return (drawn >> UNUSED).astype(np.float64) * 2.0**-53
 
 
 def flat_places(of: Sequence[int], index: Sequence[Positions]) -> Words:

@@ -1,6 +1,7 @@
 """Dropout: one vector operation per element; the mask is drawn again in the backward pass, not stored."""
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,12 @@ from npuc.compiler.layers.base import (
     params_of,
 )
 from npuc.compiler.layers.constant import full
-from npuc.compiler.layers.draws import draws_at
+from npuc.compiler.layers.draws import LANES, UNUSED, draws_at, philox_words
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import CastOp
 from npuc.dialects.train.base import ints
 from npuc.dialects.train.compare import NotEqualOp
-from npuc.dialects.train.dropout import DropoutOp
+from npuc.dialects.train.dropout import DropoutOp, RandomBitsOp
 
 
 class DropoutLayer(PerElementLayer[DropoutOp]):
@@ -65,6 +66,25 @@ class DropoutLayer(PerElementLayer[DropoutOp]):
         # the mask depends on the place in the whole tensor: a part needs its own place
         axes = ints(op.axes)
         return [cut for cut in broadcast_cuts(op) if cut.results[0] in axes]
+
+
+class RandomBitsLayer(PerElementLayer[RandomBitsOp]):
+    """
+    The upper 53 bits of Philox's words, row by row.
+
+    A draw counts as one vector operation an element, as it does in dropout, whatever it takes.
+    """
+
+    op = RandomBitsOp
+
+    def evaluate(self, op: RandomBitsOp, *arrays: Array) -> tuple[Array, ...]:
+        shape = shape_of(op.out)
+        first, second = (word.astype(np.uint64) for word in arrays)
+        # the generator counts before it draws, so that its first block has counter 1
+        blocks = -(-prod(shape) // int(LANES))
+        counters = np.arange(1, blocks + 1, dtype=np.uint64, like=first)
+        words = np.stack(philox_words(counters, first, second), axis=-1).reshape(-1)
+        return ((words[: prod(shape)].reshape(shape) >> UNUSED).astype(np.int64),)
 
 
 def dropout_of_part(op: DropoutOp, x: SSAValue, step: SSAValue, places: Mapping[int, SSAValue]) -> DropoutOp:
@@ -124,5 +144,5 @@ def stochastic_depth(b: GraphBuilder, x: Value, p: float, mode: str = "row") -> 
     return mul(b, x, dropout_of(b, b.constant(tensor_of(tensor_type(x).element_type, sizes), 1.0), p))
 
 
-LAYERS = (DropoutLayer(),)
+LAYERS = (DropoutLayer(), RandomBitsLayer())
 FUNCTIONS = (dropout, bernoulli, stochastic_depth)

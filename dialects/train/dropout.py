@@ -1,11 +1,13 @@
-"""Dropout."""
+"""Dropout, and the random bits that decide what it keeps."""
+
+from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, TensorType, i32, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor, shape_text
+from npuc.dialects.tensors import Tensor, element_text, shape_text
 from npuc.dialects.train.base import TrainOp, Types, encode
 from npuc.dialects.train.rules import check_scalar
 
@@ -67,6 +69,37 @@ class DropoutOp(TrainOp):
             if place.element_type not in (i32, i64):
                 raise VerifyException(f"positions are {place.element_type}, expected integers of 32 or 64 bits")
         return (x,)
+
+
+@irdl_op_definition
+class RandomBitsOp(TrainOp):
+    """
+    The integers of 53 random bits that `train.dropout` compares: a function of two words and the place alone.
+
+    They are the upper 53 bits of the words of Philox4x64-10 under the key of these two, row by row, as
+    `compiler/layers/draws.py` says. Source: Salmon, Moraes, Dror, Shaw (2011).
+
+        %y = train.random_bits %seed, %step : (tensor<i64>, tensor<i64>) -> tensor<2x3xi64>
+    """
+
+    name = "train.random_bits"
+    TAKES_RESULT: ClassVar[bool] = True
+
+    first = operand_def(TensorType)
+    second = operand_def(TensorType)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(first: Tensor, second: Tensor, results: Types) -> Types:
+        """The words are scalars of i64, as the result is."""
+        (out,) = results
+        for name, word in (("first", first), ("second", second)):
+            check_scalar(name, word)
+        for name, type in (("first word", first), ("second word", second), ("result", out)):
+            if type.element_type != i64:
+                raise VerifyException(f"the {name} has elements of {element_text(type.element_type)}, expected i64")
+        return results
 
 
 def place_shape(size: int, behind: int) -> tuple[int, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar, cast
 
@@ -20,15 +19,17 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.printer import Printer
 
 from npuc.compiler.core.errors import SourceError
 from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.verify import location_of, the_function
+from npuc.compiler.transforms.decompose.operation import function_of
+from npuc.compiler.transforms.decompose.primitives import OUTLINED
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import element_text, tensor_type
+from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import NAME, arguments_of, result_names
 
 WriterT = TypeVar("WriterT")
@@ -56,42 +57,65 @@ class Form(Generic[WriterT]):
 def translated(module: ModuleOp, form: Form[WriterT]) -> ModuleOp:
     """
     A module with one public function that computes what the program does, whose arguments and results are those of the
-    program in its order; `npuc.name` is their name.
+    program in its order; `npuc.name` is their name. What operations that are `OUTLINED` compute are private functions.
 
     Raises `SourceError` that lists what has no form, each operation with its layer.
     """
     func = the_function(module)
     _check(func, form)
-    block = Block(arg_types=[form.type_of(arg.type) for arg in func.body.block.args])
-    values: dict[SSAValue, SSAValue] = dict(zip(func.body.block.args, block.args, strict=True))
     names = {one.index: one.name for one in arguments_of(func)}
+    called: dict[str, FuncOp] = {}
+    block = Block(arg_types=[form.type_of(arg.type) for arg in func.body.block.args])
     for number, arg in enumerate(block.args):
         arg.name_hint = _hint(names.get(number))
+    _fill(block, func, form, called)
+    made = FuncOp(
+        form.entry or func.sym_name.data,
+        _type(func, form),
+        Region(block),
+        arg_attrs=_named([names.get(number, f"arg{number}") for number in range(len(block.args))]),
+        res_attrs=_named(result_names(func)),
+    )
+    return ModuleOp([made, *called.values()])
+
+
+def _type(func: FuncOp, form: Form[WriterT]) -> FunctionType:
+    """The type of a function in a form."""
+    types = func.function_type
+    return FunctionType.from_lists([form.type_of(t) for t in types.inputs], [form.type_of(t) for t in types.outputs])
+
+
+def _fill(block: Block, func: FuncOp, form: Form[WriterT], called: dict[str, FuncOp]) -> None:
+    """Write what a function computes of its arguments into the block of those; `called` are functions by name."""
+    values: dict[SSAValue, SSAValue] = dict(zip(func.body.block.args, block.args, strict=True))
     writer = form.writer(block)
     for op in func.body.block.ops:
         operands = [values[value] for value in op.operands]
         if isinstance(op, ReturnOp):
             block.add_op(ReturnOp(*operands))
             continue
-        results = form.lowerings[op.name](writer, op, operands)
+        if isinstance(op, OUTLINED):
+            results: Sequence[SSAValue] = _call(block, op, operands, form, called)
+        else:
+            results = form.lowerings[op.name](writer, op, operands)
         for result, value in zip(op.results, results, strict=True):
             values[result] = value
-    types = func.function_type
-    made = FuncOp(
-        form.entry or func.sym_name.data,
-        FunctionType.from_lists([form.type_of(t) for t in types.inputs], [form.type_of(t) for t in types.outputs]),
-        Region(block),
-        arg_attrs=_named([names.get(number, f"arg{number}") for number in range(len(block.args))]),
-        res_attrs=_named(result_names(func)),
-    )
-    return ModuleOp([made])
 
 
-def text_of(module: ModuleOp) -> str:
-    """A module in the generic form of its operations, which MLIR and xDSL read alike."""
-    text = io.StringIO()
-    Printer(text, print_generic_format=True).print_op(module)
-    return text.getvalue() + "\n"
+def _call(
+    block: Block, op: TrainOp, operands: Sequence[SSAValue], form: Form[WriterT], called: dict[str, FuncOp]
+) -> Sequence[SSAValue]:
+    """The results of a call of the function that does what an operation does, made once for each type of them."""
+    (type,) = (tensor_type(result) for result in op.results)
+    name = "_".join([op.name.removeprefix("train."), *map(str, type.get_shape())])
+    if name not in called:
+        func = function_of(op, name)
+        inner = Block(arg_types=[form.type_of(arg.type) for arg in func.body.block.args])
+        _fill(inner, func, form, called)
+        called[name] = FuncOp(name, _type(func, form), Region(inner), visibility="private")
+    call = CallOp(name, operands, [form.type_of(type)])
+    block.add_op(call)
+    return call.results
 
 
 def _hint(name: str | None) -> str | None:
@@ -137,7 +161,7 @@ def _of(layers: Sequence[str]) -> str:
 
 
 def _reason(op: Operation, form: Form[WriterT]) -> str | None:
-    if op.name not in form.lowerings:
+    if op.name not in form.lowerings and not isinstance(op, OUTLINED):
         return op.name
     for value in (*op.operands, *op.results):
         element = tensor_type(value).element_type if isinstance(value.type, TensorType) else value.type

@@ -8,17 +8,18 @@ class a row, rather than indices: a comparison and a sum, which every compiler f
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil, prod
+from math import ceil
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import i64
 
-from npuc.compiler.layers.draws import LANES, philox_words
 from npuc.compiler.layers.softmax import softmax_of
+from npuc.compiler.transforms.decompose.tracing.array import Traced
 from npuc.compiler.transforms.decompose.tracing.recorder import Untraceable
-from npuc.dialects.tensors import shape_of
+from npuc.dialects.tensors import shape_of, tensor_of
 from npuc.dialects.train.base import TrainOp, ints
-from npuc.dialects.train.dropout import DropoutOp
+from npuc.dialects.train.dropout import DropoutOp, RandomBitsOp
 from npuc.dialects.train.embedding import EmbeddingDwOp
 from npuc.dialects.train.loss import CrossEntropyGradOp, CrossEntropyOp, NllLossGradOp, NllLossOp
 from npuc.dialects.train.roi_align import RoiAlignBase, RoiAlignGradOp, RoiAlignOp
@@ -100,13 +101,10 @@ def _dropout(op: DropoutOp, x: Any, step: Any, *places: Any) -> tuple[Any, ...]:
     """A number u of 53 bits is at least p where its bits are at least p 2^53 as an integer: no float is drawn."""
     if places or ints(op.of):
         raise Untraceable("its tensor is split over devices")
-    p, count = op.p.value.data, prod(x.shape)
-    blocks = -(-count // int(LANES))
-    # the generator counts before it draws, so that its first block has counter 1
-    counters: Any = np.arange(1, blocks + 1, like=step.astype(np.uint64))
-    words = philox_words(counters, np.uint64(int(op.seed.value.data)), step.astype(np.uint64))
-    drawn = np.stack(words, axis=-1).reshape(-1)[:count].reshape(x.shape) >> np.uint64(11)
-    return (np.where(drawn.astype(np.int64) >= ceil(p * 2.0**53), x * (1.0 / (1.0 - p)), 0),)
+    recorder, p = step.recorder, op.p.value.data
+    words = recorder.scalar(int(op.seed.value.data), i64), recorder.cast(step.value, i64)
+    drawn: Any = Traced(recorder, recorder.one(RandomBitsOp(*words, results=[tensor_of(i64, x.shape)])))
+    return (np.where(drawn >= ceil(p * 2.0**53), x * (1.0 / (1.0 - p)), 0),)
 
 
 def _pixel_weights(start: Any, length: Any, parts: int, ratio: int, size: int) -> Any:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from npuc.compiler.core.frozen import frozen
 from npuc.compiler.layers import get_layer
-from npuc.compiler.layers.base import Kind
+from npuc.compiler.layers.base import Kind, rebuilt
+from npuc.compiler.transforms.canonicalize.common import merge_equal
 from npuc.compiler.transforms.decompose.contractions import contraction
 from npuc.compiler.transforms.decompose.forms import FORMS
 from npuc.compiler.transforms.decompose.primitives import PRIMITIVES
@@ -37,6 +39,21 @@ def decomposed(op: TrainOp) -> InPrimitives:
             new.erase()
         raise
     return InPrimitives(tuple(recorder.ops), tuple(results))
+
+
+def function_of(op: TrainOp, name: str) -> FuncOp:
+    """A private function that computes what an operation does of its operands, in the primitives of its meaning."""
+    block = Block(arg_types=op.operand_types)
+    own = rebuilt(op, block.args, op.result_types)
+    block.add_op(own)
+    recorder = Recorder(own, NUMPY)
+    results = _results(recorder, own)
+    own.detach()
+    block.add_ops([*recorder.ops, ReturnOp(*results)])
+    own.erase()
+    func = FuncOp(name, (op.operand_types, op.result_types), Region(block), visibility="private")
+    merge_equal(func)
+    return func
 
 
 def is_primitive(op: Operation) -> bool:

@@ -7,6 +7,7 @@ from npuc.dialects.train import (
     box,
     compare,
     constant,
+    dropout,
     extreme,
     indexing,
     join,
@@ -99,4 +100,6 @@ INDEXED = (indexing.IndexOp, scatter.IndexPutOp, scatter.IndexReduceOp, sort.Arg
 """Elements at places that are data."""
 CONSTANTS = (arithmetic.ConstantOp, constant.ArangeOp, constant.ListedNumbersOp, constant.IntegersOp)
 """Elements that are known."""
-PRIMITIVES = frozenset((*ELEMENTWISE, *MOVES, *REDUCTIONS, *INDEXED, *CONSTANTS, ContractOp))
+OUTLINED = (dropout.RandomBitsOp,)
+"""Operations of hundreds of others: one function of those for each type of the result, which is called."""
+PRIMITIVES = frozenset((*ELEMENTWISE, *MOVES, *REDUCTIONS, *INDEXED, *CONSTANTS, *OUTLINED, ContractOp))

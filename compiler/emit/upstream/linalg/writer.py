@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import cast
 
 from xdsl.dialects.arith import Arith
@@ -110,7 +110,7 @@ class LinalgWriter:
         """An operation by its name; `segments` are the numbers of operands of each kind, where there are several."""
         given = dict(properties or {})
         if segments is not None:
-            given["operandSegmentSizes"] = DenseArrayBase.from_list(i32, list(segments))
+            given["operandSegmentSizes"] = _numbers(i32, tuple(segments))
         made = _OPERATIONS[name].create(operands=operands, result_types=types, properties=given, regions=regions)
         self.block.add_op(made)
         return made.results
@@ -128,7 +128,7 @@ class LinalgWriter:
         if isinstance(type, AnyFloat):
             return self.one("arith.constant", (), type, value=FloatAttr(float(value), type))
         kind = cast("IntegerType | IndexType", type)
-        return self.one("arith.constant", (), type, value=IntegerAttr(_wrapped(int(value), kind), kind))
+        return self.one("arith.constant", (), type, value=_integer(_wrapped(int(value), kind), kind))
 
     def index(self, value: int) -> SSAValue:
         """A constant index."""
@@ -160,7 +160,7 @@ class LinalgWriter:
     def compare(self, predicate: int, a: SSAValue, b: SSAValue) -> SSAValue:
         """A comparison of floats or integers by the number of its predicate in arith."""
         name = "arith.cmpf" if isinstance(a.type, AnyFloat) else "arith.cmpi"
-        return self.one(name, [a, b], i1, predicate=IntegerAttr(predicate, i64))
+        return self.one(name, [a, b], i1, predicate=_integer(predicate, i64))
 
     def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
         """a where a condition is true, else b."""
@@ -168,7 +168,7 @@ class LinalgWriter:
 
     def loop(self, number: int) -> SSAValue:
         """The index of a loop of the structured operation around it."""
-        return self.one("linalg.index", (), INDEX, dim=IntegerAttr(number, i64))
+        return self.one("linalg.index", (), INDEX, dim=_integer(number, i64))
 
     def generic(
         self,
@@ -182,18 +182,12 @@ class LinalgWriter:
 
         A loop that no result is indexed by is one of a reduction.
         """
-        used = {number for _, exprs in outs for expr in exprs for number in expr.used_dims()}
-        kinds = [IteratorType.PARALLEL if number in used else IteratorType.REDUCTION for number in range(loops)]
         values = [value for value, _ in (*ins, *outs)]
         block = Block(arg_types=[tensor_type(value).element_type for value in values])
         inside = LinalgWriter(block)
         yielded = body(inside, block.args)
         inside.op("linalg.yield", [yielded] if isinstance(yielded, SSAValue) else yielded, ())
-        maps = [AffineMapAttr(AffineMap(loops, 0, tuple(exprs))) for _, exprs in (*ins, *outs)]
-        properties: dict[str, Attribute] = {
-            "indexing_maps": ArrayAttr(maps),
-            "iterator_types": ArrayAttr([IteratorTypeAttr(kind) for kind in kinds]),
-        }
+        properties = _walk(loops, tuple(tuple(exprs) for _, exprs in (*ins, *outs)), len(outs))
         types = [value.type for value, _ in outs]
         return self.op("linalg.generic", values, types, properties, [Region(block)], (len(ins), len(outs)))
 
@@ -234,6 +228,28 @@ class LinalgWriter:
         return self.op("tensor.insert_slice", [part, whole, *dynamic], [whole.type], properties, segments=segments)[0]
 
 
+@lru_cache(maxsize=4096)
+def _walk(loops: int, exprs: tuple[tuple[Expr, ...], ...], outs: int) -> Mapping[str, Attribute]:
+    """The properties of a `linalg.generic` by the index expressions of its operands, results last."""
+    used = {number for places in exprs[-outs:] for expr in places for number in expr.used_dims()}
+    kinds = [IteratorType.PARALLEL if number in used else IteratorType.REDUCTION for number in range(loops)]
+    return {
+        "indexing_maps": ArrayAttr([AffineMapAttr(AffineMap(loops, 0, places)) for places in exprs]),
+        "iterator_types": ArrayAttr([IteratorTypeAttr(kind) for kind in kinds]),
+    }
+
+
+@lru_cache(maxsize=4096)
+def _numbers(element: IntegerType, values: tuple[int, ...]) -> Attribute:
+    """Integers as an array."""
+    return DenseArrayBase.from_list(element, list(values))
+
+
+@lru_cache(maxsize=4096)
+def _integer(value: int, type: IntegerType | IndexType) -> Attribute:
+    return IntegerAttr(value, type)
+
+
 def _constant_body(value: float) -> Body:
     """The body that yields a number of the type of the result."""
     return lambda inside, args: inside.number(value, args[0].type)
@@ -245,9 +261,9 @@ def _box(
     """The operands and properties of a box, of which only starts may be values."""
     static = [_DYNAMIC if isinstance(start, SSAValue) else start for start in starts]
     return [start for start in starts if isinstance(start, SSAValue)], {
-        "static_offsets": DenseArrayBase.from_list(i64, static),
-        "static_sizes": DenseArrayBase.from_list(i64, list(sizes)),
-        "static_strides": DenseArrayBase.from_list(i64, list(steps)),
+        "static_offsets": _numbers(i64, tuple(static)),
+        "static_sizes": _numbers(i64, tuple(sizes)),
+        "static_strides": _numbers(i64, tuple(steps)),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -45,6 +46,11 @@ def same(type: Attribute) -> Attribute:
 
 def axes_attr(axes: Sequence[int]) -> Attribute:
     """Numbers, one for an axis."""
+    return _axes(tuple(axes))
+
+
+@lru_cache(maxsize=4096)
+def _axes(axes: tuple[int, ...]) -> Attribute:
     return DenseArrayBase.from_list(i64, list(axes))
 
 
