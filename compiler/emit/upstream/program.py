@@ -64,58 +64,70 @@ def translated(module: ModuleOp, form: Form[WriterT]) -> ModuleOp:
     func = the_function(module)
     _check(func, form)
     names = {one.index: one.name for one in arguments_of(func)}
-    called: dict[str, FuncOp] = {}
-    block = Block(arg_types=[form.type_of(arg.type) for arg in func.body.block.args])
+    program = _Program(form, form.entry or func.sym_name.data)
+    block = program.block(func)
     for number, arg in enumerate(block.args):
         arg.name_hint = _hint(names.get(number))
-    _fill(block, func, form, called)
+    program.fill(block, func)
     made = FuncOp(
-        form.entry or func.sym_name.data,
-        _type(func, form),
+        program.entry,
+        program.type(func),
         Region(block),
         arg_attrs=_named([names.get(number, f"arg{number}") for number in range(len(block.args))]),
         res_attrs=_named(result_names(func)),
     )
-    return ModuleOp([made, *called.values()])
+    return ModuleOp([made, *program.called.values()])
 
 
-def _type(func: FuncOp, form: Form[WriterT]) -> FunctionType:
-    """The type of a function in a form."""
-    types = func.function_type
-    return FunctionType.from_lists([form.type_of(t) for t in types.inputs], [form.type_of(t) for t in types.outputs])
+class _Program(Generic[WriterT]):
+    """What is written of a program: the name of its function, and the private functions that it calls, by name."""
 
+    def __init__(self, form: Form[WriterT], entry: str) -> None:
+        self.form, self.entry = form, entry
+        self.called: dict[str, FuncOp] = {}
 
-def _fill(block: Block, func: FuncOp, form: Form[WriterT], called: dict[str, FuncOp]) -> None:
-    """Write what a function computes of its arguments into the block of those; `called` are functions by name."""
-    values: dict[SSAValue, SSAValue] = dict(zip(func.body.block.args, block.args, strict=True))
-    writer = form.writer(block)
-    for op in func.body.block.ops:
-        operands = [values[value] for value in op.operands]
-        if isinstance(op, ReturnOp):
-            block.add_op(ReturnOp(*operands))
-            continue
-        if isinstance(op, OUTLINED):
-            results: Sequence[SSAValue] = _call(block, op, operands, form, called)
-        else:
-            results = form.lowerings[op.name](writer, op, operands)
-        for result, value in zip(op.results, results, strict=True):
-            values[result] = value
+    def type(self, func: FuncOp) -> FunctionType:
+        """The type of a function in the form."""
+        inputs, outputs = (
+            [self.form.type_of(type) for type in types]
+            for types in (func.function_type.inputs, func.function_type.outputs)
+        )
+        return FunctionType.from_lists(inputs, outputs)
 
+    def block(self, func: FuncOp) -> Block:
+        """A block with the arguments of a function."""
+        return Block(arg_types=[self.form.type_of(arg.type) for arg in func.body.block.args])
 
-def _call(
-    block: Block, op: TrainOp, operands: Sequence[SSAValue], form: Form[WriterT], called: dict[str, FuncOp]
-) -> Sequence[SSAValue]:
-    """The results of a call of the function that does what an operation does, made once for each type of them."""
-    (type,) = (tensor_type(result) for result in op.results)
-    name = "_".join([op.name.removeprefix("train."), *map(str, type.get_shape())])
-    if name not in called:
-        func = function_of(op, name)
-        inner = Block(arg_types=[form.type_of(arg.type) for arg in func.body.block.args])
-        _fill(inner, func, form, called)
-        called[name] = FuncOp(name, _type(func, form), Region(inner), visibility="private")
-    call = CallOp(name, operands, [form.type_of(type)])
-    block.add_op(call)
-    return call.results
+    def fill(self, block: Block, func: FuncOp) -> None:
+        """Write what a function computes of its arguments into a block that has them."""
+        values: dict[SSAValue, SSAValue] = dict(zip(func.body.block.args, block.args, strict=True))
+        writer = self.form.writer(block)
+        for op in func.body.block.ops:
+            operands = [values[value] for value in op.operands]
+            if isinstance(op, ReturnOp):
+                block.add_op(ReturnOp(*operands))
+                continue
+            if isinstance(op, OUTLINED):
+                results: Sequence[SSAValue] = self._call(block, op, operands)
+            else:
+                results = self.form.lowerings[op.name](writer, op, operands)
+            for result, value in zip(op.results, results, strict=True):
+                values[result] = value
+
+    def _call(self, block: Block, op: TrainOp, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """The results of a call of the function that does what an operation does, made once for each shape."""
+        (type,) = (tensor_type(result) for result in op.results)
+        sizes = "x".join(map(str, type.get_shape()))
+        # one that begins with the name of the entry is not that name
+        name = "_".join(filter(None, [self.entry, op.name.removeprefix("train."), sizes]))
+        if name not in self.called:
+            func = function_of(op, name)
+            inner = self.block(func)
+            self.fill(inner, func)
+            self.called[name] = FuncOp(name, self.type(func), Region(inner), visibility="private")
+        call = CallOp(name, operands, [self.form.type_of(type)])
+        block.add_op(call)
+        return call.results
 
 
 def _hint(name: str | None) -> str | None:

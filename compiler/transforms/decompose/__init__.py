@@ -5,9 +5,15 @@ Pass `decompose`: every operation of a training step as few primitives, each wit
       ->  %a = train.mul %x, %minus_one; %b = train.exp %a; …; %y = train.mul %x, %s
 
 The primitives (`primitives.py`) are elementwise functions, moves of elements, reductions, indexed reads and writes,
-constants, and `npu.contract` for matrix work. What a composite operation becomes is its layer's own numpy program, run
-on arrays that write down what is done (`tracing/`), so that there is no second description of it; matrix work becomes
-one contraction with invertible index maps (`contractions.py`).
+constants, random bits, and `npu.contract` for matrix work. Of all 74 of them 50 are elementwise, each one function that
+numpy, MLIR and StableHLO have alike: 22 roots, powers and transcendental functions, of which none is made of others to
+the bit (`log1p` is no `log` of a sum), 11 of arithmetic and rounding, 9 of bits and booleans, 6 comparisons, a choice
+and a cast. What a composite operation becomes is its layer's own numpy program, run on arrays that write down what is
+done (`tracing/`); matrix work becomes one contraction with invertible index maps (`contractions.py`).
+
+Eight operations have a second description (`forms.py`), as their numpy programs pick elements by labels or regions or
+draw numbers: cross entropy, the negative log-likelihood and `roi_align`, each with its gradient, the gradient of an
+embedding, and dropout. Tests compare what each computes with the layer, as they do for every function of the language.
 
     before --> after
     train.batch_norm %x, %gamma, %beta --> train.reduce, train.div, train.sub, train.mul, train.add, …

@@ -57,3 +57,16 @@ func.func @twice(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
 // CHECK-LABEL: func.func @twice
 // CHECK-COUNT-1: train.exp
 // CHECK-NOT:     train.exp
+
+// A draw is a primitive; its bits are compared as integers with p 2^53, rounded up.
+
+func.func @drawn(%x: tensor<4x8xf32>, %step: tensor<i64>) -> tensor<4x8xf32> {
+  %y = train.dropout %x, %step p 0.25 seed 7 {layer = "drop"} : (tensor<4x8xf32>, tensor<i64>) -> tensor<4x8xf32>
+  func.return %y : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func.func @drawn
+// CHECK:         %[[R:.*]] = train.random_bits %{{.*}}, %step {layer = "drop"} : (tensor<i64>, tensor<i64>) -> tensor<4x8xi64>
+// CHECK:         train.constant value 2251799813685248.0 {{.*}} tensor<i64>
+// CHECK:         %[[K:.*]] = train.greater_equal %[[R]], %{{.*}}
+// CHECK:         train.where %[[K]]

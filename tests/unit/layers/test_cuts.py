@@ -12,7 +12,7 @@ from tests.cuts import CASES, Case, cut_text
 
 WHOLE = {
     # numbers by their place, or none
-    *("arange", "integers", "numbers", "causal_mask", "increment"),
+    *("arange", "integers", "numbers", "causal_mask", "increment", "random_bits"),
     # exponents, scales and chance of a whole tensor
     *("quantize", "fast_quantize", "amax_scale", "gradient_noise"),
     # thresholds and formats of a whole tensor

@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xdsl.parser import Parser
 
+from npuc.compiler.core.verify import the_function
+from npuc.compiler.interpreter.execute import call
+from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.layers.draws import LONG_RUN, draws_at, philox
+from npuc.frontends.mlir import make_context
 
 
 def stream(key: tuple[int, int], start: int, count: int) -> list[float]:
@@ -59,3 +64,27 @@ def test_the_blocks_are_those_of_the_published_generator() -> None:
         "0xd7e772cee186176b",
         "0x7e68b68aec7ba23b",
     ]
+
+
+WORDS = st.one_of(st.integers(-(2**63), 2**63 - 1), st.sampled_from([0, 1, -1, 2**53 + 1, 2**63 - 1, -(2**63)]))
+"""Seeds and steps: integers of 64 bits, some of which no float is."""
+
+
+@settings(max_examples=60)
+@given(shape=st.lists(st.integers(1, 7), max_size=3), seed=WORDS, step=WORDS)
+def test_random_bits_are_those_of_numpys_philox(shape: list[int], seed: int, step: int) -> None:
+    type = "tensor<" + "x".join([*map(str, shape), "i64"]) + ">"
+    module = Parser(
+        make_context(),
+        f"func.func @draw(%a: tensor<i64>, %b: tensor<i64>) -> {type} {{\n"
+        f"  %r = train.random_bits %a, %b : (tensor<i64>, tensor<i64>) -> {type}\n"
+        f"  func.return %r : {type}\n}}\n",
+    ).parse_module()
+    (found,) = call(module, the_function(module), [np.array(seed), np.array(step)], Numbers())
+    key = np.array([seed, step], np.int64).view(np.uint64)
+    words = np.random.Philox(key=key).random_raw(prod(shape)).reshape(shape)
+    assert np.asarray(found).dtype == np.int64
+    assert np.array_equal(found, (words >> np.uint64(11)).astype(np.int64))
+    # what dropout compares is 2^53 times the number that the generator draws
+    drawn = np.random.Generator(np.random.Philox(key=key)).random(shape)
+    assert np.array_equal(np.asarray(found) * 2.0**-53, drawn)

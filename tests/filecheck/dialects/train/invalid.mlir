@@ -256,6 +256,30 @@ func.func @f(%a: tensor<2x3xf32>, %b: tensor<2xi64>) {
 
 // -----
 
+func.func @f(%a: tensor<2xi64>, %b: tensor<i64>) {
+  %r = train.random_bits %a, %b : (tensor<2xi64>, tensor<i64>) -> tensor<2x3xi64>
+  // CHECK: first is 2, expected a scalar
+  func.return
+}
+
+// -----
+
+func.func @f(%a: tensor<i64>, %b: tensor<i32>) {
+  %r = train.random_bits %a, %b : (tensor<i64>, tensor<i32>) -> tensor<2x3xi64>
+  // CHECK: the second word has elements of i32, expected i64
+  func.return
+}
+
+// -----
+
+func.func @f(%a: tensor<i64>, %b: tensor<i64>) {
+  %r = train.random_bits %a, %b : (tensor<i64>, tensor<i64>) -> tensor<2x3xf32>
+  // CHECK: the result has elements of f32, expected i64
+  func.return
+}
+
+// -----
+
 func.func @f(%a: tensor<5xf32>, %b: tensor<2x3xf32>) {
   %r = train.embedding %a, %b : (tensor<5xf32>, tensor<2x3xf32>) -> tensor<5x3xf32>
   // CHECK: the indices have element type f32, expected i32 or i64

@@ -115,5 +115,7 @@ func.func @operations(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %row: tensor<3xf
   // CHECK: %r53 = train.embedding_dw %rows, %ids padding_idx 0 : (tensor<5x3xf32>, tensor<5xi32>) -> tensor<2x3xf32>
   %r51 = train.increment %step : (tensor<i64>) -> tensor<i64>
   // CHECK: %r51 = train.increment %step : (tensor<i64>) -> tensor<i64>
+  %r54 = train.random_bits %step, %step : (tensor<i64>, tensor<i64>) -> tensor<2x3xi64>
+  // CHECK: %r54 = train.random_bits %step, %step : (tensor<i64>, tensor<i64>) -> tensor<2x3xi64>
   func.return
 }

@@ -258,8 +258,20 @@ def _contractions() -> Iterator[Case]:
     )
 
 
+def _draws() -> Iterator[Case]:
+    """Twice one shape, and others, under keys of all 64 bits; 2^63 - 1 would be another number as a float."""
+    words = np.array(-(2**63)), np.array(2**63 - 1), np.array(0), np.array(-7)
+    for shape, first, second in (("2x3", 0, 1), ("2x3", 2, 3), ("5x1x7", 1, 0), ("", 3, 2), ("1", 1, 1)):
+        result = "x".join(filter(None, (shape, "i64")))
+        yield Case(
+            f"train.random_bits %0, %1 : (tensor<i64>, tensor<i64>) -> tensor<{result}>",
+            {0: words[first], 1: words[second]},
+            exact=True,
+        )
+
+
 CASES = tuple(
     case
-    for family in (_unary, _binary, _shape, _reductions, _constants, _indexing, _sorting, _contractions)
+    for family in (_unary, _binary, _shape, _reductions, _constants, _indexing, _sorting, _contractions, _draws)
     for case in family()
 )

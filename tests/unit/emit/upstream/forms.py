@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -10,6 +12,7 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.parser import Parser
+from xdsl.printer import Printer
 
 from npuc.compiler.core.verify import the_function
 from npuc.compiler.emit.base import Translation, get_emitter
@@ -38,6 +41,18 @@ def written(name: str, module: ModuleOp) -> str:
     emitter = get_emitter(name)
     assert isinstance(emitter, Translation)
     return emitter.write(module)
+
+
+def printed(module: ModuleOp) -> str:
+    """A module in generic form by xDSL's printer."""
+    text = io.StringIO()
+    Printer(text, print_generic_format=True).print_op(module)
+    return text.getvalue()
+
+
+def nameless(text: str) -> str:
+    """A text without the names of its values, and the space that may follow that of an argument."""
+    return re.sub(r"%[\w$.-]+( (?=:))?", "%", text).rstrip()
 
 
 def read_again(text: str) -> ModuleOp:
@@ -85,10 +100,20 @@ def _agree(case: Case, found: Array, expected: Array) -> bool:
     return bool(np.allclose(found, expected, rtol=1e-5, atol=1e-6, equal_nan=True))
 
 
-def mlir_parses(text: str, *, unregistered: bool = False) -> None:
-    """Parse and verify a module by MLIR itself, that of IREE's compiler; skips the test without it."""
-    pytest.importorskip("iree.compiler")
-    ir = import_module("iree.compiler.ir")
+MLIR = {"iree": "iree.compiler.ir", "xla": "jaxlib.mlir.ir"}
+"""MLIR's own parser, of IREE's compiler and of XLA."""
+
+
+def mlir_parses(text: str, by: str = "iree", *, unregistered: bool = False) -> None:
+    """Parse and verify a module by MLIR itself, that of a compiler of `MLIR`; skips the test without it."""
+    pytest.importorskip(MLIR[by])
+    ir = import_module(MLIR[by])
     with ir.Context() as context:
+        if by == "xla":
+            registry = ir.DialectRegistry()
+            import_module("jaxlib.mlir._mlir_libs._jax_mlir_ext").register_dialects(registry)
+            context.append_dialect_registry(registry)
+            for name in ("stablehlo", "chlo"):
+                import_module(f"jaxlib.mlir.dialects.{name}").register_dialect(context)
         context.allow_unregistered_dialects = unregistered
         ir.Module.parse(text).operation.verify()
