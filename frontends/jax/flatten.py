@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import structs
 
 from npuc.compiler.core.errors import SourceError
+from npuc.frontends.jax.arguments import ancestors
 from npuc.frontends.jax.fold import folded
 from npuc.frontends.jax.layers import scope_of_stack
 from npuc.frontends.jax.program import HloModule, HloOp, HloRegion, HloType, error_at
@@ -40,6 +41,8 @@ MAX_DEPTH = 64
 MAX_NUMBERS = 1 << 28
 """The most elements of all that is computed of constants."""
 _UNSIGNED = "found unsigned integers, which the network language lacks, expected keys of jax.random or their bits"
+_LOOP = "lax.scan, or lax.fori_loop between numbers; jnp.where in a turn chooses what it changes"
+_BRANCH = "jnp.where or lax.select of both results; static_argnums of jax.jit for what is known before the step"
 _CONVERT = "convert them outside of the function"
 NOOPS = ("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement")
 """Custom calls that give their operands."""
@@ -61,10 +64,11 @@ class _Flattening:
         self.turns: tuple[Turn, ...] = ()
         self.generator = Generator(module)
         self.below: dict[int, bool] = {}
+        self.arguments: list[HloValue] = []
 
     def run(self) -> FlatProgram:
         main = self.module.functions[self.module.main]
-        arguments = [HloValue(self.module.types[number]) for number in main.body.arguments]
+        self.arguments = arguments = [HloValue(self.module.types[number]) for number in main.body.arguments]
         given = [self.generator.argument(made, number) for number, made in enumerate(arguments)]
         results = self._region(main.body, given, {})
         kept = tuple(number for number, value in enumerate(results) if not is_unsigned(value.type))
@@ -216,7 +220,7 @@ class _Flattening:
         while True:
             (goes_on,) = self._region(condition, carried, values)
             if not isinstance(goes_on, Known) or goes_on.scalar is None:
-                raise self.error(op, "found a loop whose length depends on data", "lax.scan has a constant length")
+                raise self._of_data("found a loop whose condition", goes_on, _LOOP)
             if not goes_on.scalar:
                 return carried
             self.turns = (*saved, (loop, loop.turns))
@@ -226,10 +230,21 @@ class _Flattening:
             finally:
                 self.turns = saved
 
+    def _of_data(self, found: str, value: Element, hint: str) -> Refused:
+        """The error of what constants would have to decide, with the arguments that it depends on."""
+        made = ancestors([value]) if isinstance(value, HloValue) else set[HloValue]()
+        names = self.module.functions[self.module.main].argument_names
+        read = [name for name, argument in zip(names, self.arguments, strict=False) if argument in made and name]
+        sources = [*read[:3], "…"] if len(read) > 3 else read
+        if any(one.op is not None and one.op.kind == "bernoulli" for one in made):
+            sources = [*sources, "a random draw"]
+        named = f" ({', '.join(sources)})" if sources else ""
+        return Refused(f"{found} depends on data{named}, expected one that follows from constants", hint)
+
     def _branch(self, op: HloOp, operands: list[Element], values: dict[int, Element]) -> list[Element]:
         chosen = operands[0]
         if not isinstance(chosen, Known) or chosen.scalar is None:
-            raise self.error(op, "found a branch that depends on data", "jnp.where computes both")
+            raise self._of_data(f"found a choice among {len(op.regions)} branches that", chosen, _BRANCH)
         if op.kind == "if":
             return self._region(op.regions[0 if chosen.scalar else 1], [], values)
         number = int(chosen.scalar)

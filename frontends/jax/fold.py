@@ -41,6 +41,47 @@ BINARY: Mapping[str, Callable[[Array, Array], Array]] = {
     "xor": np.bitwise_xor,
     "power": np.power,
 }
+SHIFTS = ("shift_left", "shift_right_arithmetic", "shift_right_logical")
+"""Computed of signed integers here, of unsigned ones in `random.py`."""
+
+
+def _quotient(a: Array, b: Array) -> Array | None:
+    """The quotient of integers as StableHLO has it, rounded towards zero; None for a division by zero."""
+    if not b.all() or (a.dtype.kind == "i" and bool(((b == -1) & (a == np.iinfo(a.dtype).min)).any())):
+        return None
+    whole = np.floor_divide(a, b)
+    return (whole + ((whole < 0) & (whole * b != a)).astype(a.dtype)).astype(a.dtype)
+
+
+def _remainder(a: Array, b: Array) -> Array | None:
+    """The remainder of that quotient, with the sign of the dividend."""
+    return np.fmod(a, b) if b.all() else None
+
+
+def _power(a: Array, b: Array) -> Array | None:
+    """A power of integers with exponents of at least 0; None for others."""
+    return np.power(a, b) if (b >= 0).all() else None
+
+
+def shifted(kind: str, a: Array, b: Array) -> Array:
+    """Integers shifted: by their width or more, they are 0, or all of their bits are the sign."""
+    width = 8 * a.dtype.itemsize
+    beyond = (b < 0) | (b >= width)
+    count = np.where(beyond, 0, b).astype(a.dtype)
+    if kind == "shift_left":
+        return np.where(beyond, 0, np.left_shift(a, count)).astype(a.dtype)
+    if kind == "shift_right_arithmetic":
+        return np.where(beyond, np.where(a < 0, -1, 0), np.right_shift(a, count)).astype(a.dtype)
+    whole = a.view(a.dtype.str.replace("i", "u"))
+    return np.where(beyond, 0, np.right_shift(whole, count.astype(whole.dtype))).astype(whole.dtype).view(a.dtype)
+
+
+INTEGERS: Mapping[str, Callable[[Array, Array], Array | None]] = {
+    "divide": _quotient,
+    "remainder": _remainder,
+    "power": _power,
+}
+"""Functions of integers that have no value for some of them."""
 COMPARED: Mapping[str, Callable[[Array, Array], Array]] = {
     "EQ": np.equal,
     "NE": np.not_equal,
@@ -111,11 +152,11 @@ def _elementwise(op: HloOp, arrays: Sequence[Array]) -> Array | None:
     if kind in UNARY and len(arrays) == 1:
         return np.invert(arrays[0]) if kind == "not" and arrays[0].dtype.kind in "iu" else UNARY[kind](arrays[0])
     if kind in BINARY and len(arrays) == 2:
-        if kind == "divide" and arrays[0].dtype.kind in "iu":
-            return None
-        if kind == "power" and arrays[0].dtype.kind in "iu":
-            return None
+        if arrays[0].dtype.kind in "iu" and kind in INTEGERS:
+            return INTEGERS[kind](*arrays)
         return BINARY[kind](*arrays)
+    if kind in SHIFTS and arrays[0].dtype.kind == "i":
+        return shifted(kind, *arrays)
     if kind == "compare":
         return COMPARED[op.texts["comparison_direction"]](*arrays)
     if kind == "select":

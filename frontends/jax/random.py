@@ -19,7 +19,7 @@ from math import prod
 import numpy as np
 
 from npuc.compiler.layers.base import Array
-from npuc.frontends.jax.fold import KINDS, folded
+from npuc.frontends.jax.fold import KINDS, SHIFTS, folded, shifted
 from npuc.frontends.jax.program import HloFunction, HloModule, HloOp, HloType
 from npuc.frontends.jax.values import Bits, Element, HloValue, Known
 from npuc.frontends.script.weights import Refused
@@ -168,10 +168,8 @@ def _computed(op: HloOp, type: HloType, operands: Sequence[Known]) -> Array | No
         found = np.broadcast_to(np.arange(type.shape[axis], dtype=KINDS[type.element]).reshape(shape), type.shape)
     elif op.kind == "bitcast_convert":
         found = np.ascontiguousarray(arrays[0]).view(KINDS[type.element]).reshape(type.shape)
-    elif op.kind in ("shift_left", "shift_right_logical"):
-        width = 8 * np.dtype(KINDS[type.element]).itemsize
-        shift = np.left_shift if op.kind == "shift_left" else np.right_shift
-        found = np.where(arrays[1] < width, shift(arrays[0], np.minimum(arrays[1], width - 1)), 0)
+    elif op.kind in SHIFTS:
+        found = shifted(op.kind, *arrays)
     elif op.kind == "dynamic_update_slice":
         found, update = arrays[0].copy(), arrays[1]
         starts = [int(one.flat[0]) for one in arrays[2:]]

@@ -150,7 +150,10 @@ def _bits(c: HloContext, name: str) -> TensorView:
 @operator("compare")
 def compare(c: HloContext) -> Value:
     direction = COMPARED[c.flat.op.texts["comparison_direction"]]
-    left, right = with_numbers(c, c.given)
+    given = c.given
+    if given[0].element == "bool":
+        return applied(c, direction[0], [constant(c, one) if isinstance(one, Known) else one for one in given])
+    left, right = with_numbers(c, given)
     if not isinstance(left, TensorView):
         return applied(c, direction[1], [right, left])
     return applied(c, direction[0], [left, right])

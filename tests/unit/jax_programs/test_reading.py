@@ -131,7 +131,7 @@ MAIN = "func.func public @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4
             "tensor<i32> cond { %c = stablehlo.constant dense<3> : tensor<i32> %p = stablehlo.compare LT, %i, %c : "
             "(tensor<i32>, tensor<i32>) -> tensor<i1> stablehlo.return %p : tensor<i1> } do { "
             "stablehlo.return %i : tensor<i32> } return %0 : tensor<i32> } }",
-            "length depends on data",
+            "loop whose condition depends on data",
         ),
         (
             "module { func.func public @main(%a: tensor<i32>) -> tensor<i32> { %z = stablehlo.constant dense<0> : "
