@@ -36,20 +36,20 @@ class JaxProgram:
         return step, (self.params, optimizer.init(self.params), *self.data)
 
 
-def _random(*shape: int, seed: int = 0, scale: float = 0.3) -> Any:
+def random_array(*shape: int, seed: int = 0, scale: float = 0.3) -> Any:
     import jax
     import numpy as np
 
     return jax.numpy.asarray(np.random.default_rng(seed + sum(shape)).normal(0, scale, shape), "float32")
 
 
-def _labels(count: int, classes: int) -> Any:
+def labels(count: int, classes: int) -> Any:
     import jax.numpy as jnp
 
     return jnp.arange(count, dtype="int32") * 5 % classes
 
 
-def _cross_entropy(logits: Any, labels: Any) -> Any:
+def cross_entropy(logits: Any, labels: Any) -> Any:
     import optax
 
     return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
@@ -65,12 +65,12 @@ def mlp(batch: int = 4) -> JaxProgram:
         with jax.named_scope("logits"):
             return h @ p["w2"] + p["b2"]
 
-    params = {"w1": _random(8, 16), "b1": _random(16), "w2": _random(16, 10), "b2": _random(10)}
+    params = {"w1": random_array(8, 16), "b1": random_array(16), "w2": random_array(16, 10), "b2": random_array(10)}
     return JaxProgram(
         forward,
-        lambda p, x, y: _cross_entropy(forward(p, x), y),
+        lambda p, x, y: cross_entropy(forward(p, x), y),
         params,
-        (_random(batch, 8, seed=5), _labels(batch, 10)),
+        (random_array(batch, 8, seed=5), labels(batch, 10)),
     )
 
 
@@ -93,18 +93,18 @@ def convnet(batch: int = 2) -> JaxProgram:
             return x.reshape(x.shape[0], -1) @ p["w3"] + p["b3"]
 
     params = {
-        "w1": _random(4, 1, 3, 3),
-        "b1": _random(4),
-        "w2": _random(6, 4, 3, 3),
-        "b2": _random(6),
-        "w3": _random(6 * 2 * 2, 10),
-        "b3": _random(10),
+        "w1": random_array(4, 1, 3, 3),
+        "b1": random_array(4),
+        "w2": random_array(6, 4, 3, 3),
+        "b2": random_array(6),
+        "w3": random_array(6 * 2 * 2, 10),
+        "b3": random_array(10),
     }
     return JaxProgram(
         forward,
-        lambda p, x, y: _cross_entropy(forward(p, x), y),
+        lambda p, x, y: cross_entropy(forward(p, x), y),
         params,
-        (_random(batch, 1, 8, 8, seed=5), _labels(batch, 10)),
+        (random_array(batch, 1, 8, 8, seed=5), labels(batch, 10)),
     )
 
 
@@ -133,21 +133,21 @@ def resnet(batch: int = 2) -> JaxProgram:
             return x.mean((1, 2)) @ p["fc"] + p["b"]
 
     params = {
-        "stem": _random(3, 3, 3, 4),
-        "w1": _random(3, 3, 4, 8),
-        "w2": _random(3, 3, 8, 8),
-        "project": _random(1, 1, 4, 8),
-        "fc": _random(8, 10),
-        "b": _random(10),
-        **{f"s{i}": 1 + _random(n, seed=i) for i, n in enumerate((4, 8, 8))},
-        **{f"c{i}": _random(n, seed=i) for i, n in enumerate((4, 8, 8))},
+        "stem": random_array(3, 3, 3, 4),
+        "w1": random_array(3, 3, 4, 8),
+        "w2": random_array(3, 3, 8, 8),
+        "project": random_array(1, 1, 4, 8),
+        "fc": random_array(8, 10),
+        "b": random_array(10),
+        **{f"s{i}": 1 + random_array(n, seed=i) for i, n in enumerate((4, 8, 8))},
+        **{f"c{i}": random_array(n, seed=i) for i, n in enumerate((4, 8, 8))},
     }
     jnp.zeros(1)
     return JaxProgram(
         forward,
-        lambda p, x, y: _cross_entropy(forward(p, x), y),
+        lambda p, x, y: cross_entropy(forward(p, x), y),
         params,
-        (_random(batch, 8, 8, 3, seed=5), _labels(batch, 10)),
+        (random_array(batch, 8, 8, 3, seed=5), labels(batch, 10)),
     )
 
 
@@ -189,7 +189,7 @@ def gpt(
             return norm(x, p["s"], p["c"]) @ p["wte"].T
 
     def stacked(*shape: int, seed: int = 0) -> Any:
-        return jnp.stack([_random(*shape, seed=seed + number) for number in range(layers)])
+        return jnp.stack([random_array(*shape, seed=seed + number) for number in range(layers)])
 
     blocks = {
         "qkv": stacked(width, 3 * width),
@@ -200,14 +200,14 @@ def gpt(
         **{name: stacked(width, seed=seed) for seed, name in enumerate(("s1", "c1", "s2", "c2"))},
     }
     params = {
-        "wte": _random(11, width),
-        "wpe": _random(length, width),
+        "wte": random_array(11, width),
+        "wpe": random_array(length, width),
         "blocks": blocks,
-        "s": _random(width, seed=1),
-        "c": _random(width, seed=2),
+        "s": random_array(width, seed=1),
+        "c": random_array(width, seed=2),
     }
     ids = jnp.arange(batch * length, dtype="int32").reshape(batch, length) * 3 % 11
-    return JaxProgram(forward, lambda p, x, y: _cross_entropy(forward(p, x), y), params, (ids, (ids + 1) % 11))
+    return JaxProgram(forward, lambda p, x, y: cross_entropy(forward(p, x), y), params, (ids, (ids + 1) % 11))
 
 
 def scanned_gpt() -> JaxProgram:
@@ -233,16 +233,16 @@ def lstm(batch: int = 2, length: int = 4, width: int = 5) -> JaxProgram:
         return h @ p["out"]
 
     params = {
-        "wx": _random(3, 4 * width),
-        "wh": _random(width, 4 * width),
-        "b": _random(4 * width),
-        "out": _random(width, 10),
+        "wx": random_array(3, 4 * width),
+        "wh": random_array(width, 4 * width),
+        "b": random_array(4 * width),
+        "out": random_array(width, 10),
     }
     return JaxProgram(
         forward,
-        lambda p, x, y: _cross_entropy(forward(p, x), y),
+        lambda p, x, y: cross_entropy(forward(p, x), y),
         params,
-        (_random(length, batch, 3, seed=5), _labels(batch, 10)),
+        (random_array(length, batch, 3, seed=5), labels(batch, 10)),
     )
 
 

@@ -20,6 +20,8 @@ from npuc.dialects.train.rules import integer_range
 
 Value: TypeAlias = SSAValue
 OptValue: TypeAlias = SSAValue | None
+Bias: TypeAlias = bool | SSAValue
+"""Whether a layer makes a bias, or one that is shared."""
 Values: TypeAlias = Sequence[SSAValue]
 Operand: TypeAlias = SSAValue | int | float
 OptOperand: TypeAlias = SSAValue | int | float | None
@@ -55,6 +57,14 @@ class ArgumentError(Exception):
         self.argument = argument
         self.message = message
         self.hint = hint
+
+
+def check_shared(argument: str, shared: SSAValue, sizes: Sequence[int]) -> SSAValue:
+    """A parameter that is shared, which has to have the sizes that a layer's own would have."""
+    found = tensor_type(shared).get_shape()
+    if found != tuple(sizes):
+        raise ArgumentError(argument, f"found a tensor of shape {list(found)}, expected {list(sizes)}")
+    return shared
 
 
 def check_density(density: OptDensity, weight: OptValue) -> None:

@@ -11,6 +11,7 @@ from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import (
     IMAGE,
     ArgumentError,
+    Bias,
     IntOrInts,
     OptDensity,
     OptInt,
@@ -20,6 +21,7 @@ from npuc.compiler.layers.arguments import (
     Value,
     check_density,
     check_positive,
+    check_shared,
     per_axis,
     rank_exactly,
     weight_element,
@@ -204,21 +206,24 @@ def window_over(x: Value, weight: Value, arguments: WindowArguments) -> Window:
     return Window(strides, window_padding(padding, size, kernel, strides, dilations), dilations, groups)
 
 
-def add_bias(b: GraphBuilder, y: SSAValue, weight: Value) -> SSAValue:
-    """y plus a bias of one number per channel, whose initial bound is that of the weight."""
+def add_bias(b: GraphBuilder, y: SSAValue, weight: Value, bias: Bias = True) -> SSAValue:
+    """y plus a bias of one number per channel, which is shared or has the initial bound of the weight."""
     _, channels, *size = shape_of(y)
-    bound = prod(shape_of(weight)[1:]) ** -0.5
-    shift = b.param("bias", [channels], tensor_type(y).element_type, bound=bound)
+    if isinstance(bias, SSAValue):
+        shift = check_shared("bias", bias, [channels])
+    else:
+        bound = prod(shape_of(weight)[1:]) ** -0.5
+        shift = b.param("bias", [channels], tensor_type(y).element_type, bound=bound)
     return b.emit(AddOp(y, view(shift, [channels, *(1 for _ in size)], b.emit))).out
 
 
 def _conv(
-    b: GraphBuilder, op: type[ForwardOp], x: Value, weight: WeightArguments, window: WindowArguments, *, bias: bool
+    b: GraphBuilder, op: type[ForwardOp], x: Value, weight: WeightArguments, window: WindowArguments, *, bias: Bias
 ) -> SSAValue:
     """A convolution of x, with a bias if there is one."""
     w, _ = weight_and_channels(b, op, x, weight, window.groups)
     y = b.emit(op(x, w, **asdict(window_over(x, w, window)))).out
-    return add_bias(b, y, w) if bias else y
+    return y if bias is False else add_bias(b, y, w, bias)
 
 
 def conv1d(
@@ -230,7 +235,7 @@ def conv1d(
     padding: Padding = 0,
     dilation: IntOrInts = 1,
     groups: int = 1,
-    bias: bool = True,
+    bias: Bias = True,
     weight: OptValue = None,
 ) -> SSAValue:
     """
@@ -251,7 +256,7 @@ def conv2d(
     padding: Padding = 0,
     dilation: IntOrInts = 1,
     groups: int = 1,
-    bias: bool = True,
+    bias: Bias = True,
     weight: OptValue = None,
     density: OptDensity = None,
 ) -> SSAValue:
@@ -259,7 +264,8 @@ def conv2d(
     Convolution of x [batch, channels, height, width] with a weight [out, in / groups, kernel, kernel].
 
     `padding` is one integer, [top, bottom, left, right], "same" or "valid"; `groups` equal to the input channels is
-    depthwise. The weight's products are pruned to `density`: 0.1, "2:4".
+    depthwise. `weight=` and `bias=` share those made by `param`. The weight's products are pruned to `density`: 0.1,
+    "2:4".
     """
     own, window = WeightArguments(channels, kernel, weight, density), WindowArguments(stride, padding, dilation, groups)
     return _conv(b, Conv2dOp, x, own, window, bias=bias)
@@ -274,7 +280,7 @@ def conv3d(
     padding: Padding = 0,
     dilation: IntOrInts = 1,
     groups: int = 1,
-    bias: bool = True,
+    bias: Bias = True,
     weight: OptValue = None,
 ) -> SSAValue:
     """

@@ -11,7 +11,7 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
-from npuc.compiler.layers.arguments import Value, check_not_negative
+from npuc.compiler.layers.arguments import Bias, OptValue, Value, check_not_negative
 from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Reread, elements
 from npuc.compiler.layers.cuts import row_cuts
 from npuc.compiler.layers.norm import (
@@ -83,11 +83,17 @@ class LayerNormDwLayer(NormLayer[LayerNormDwOp]):
         return tuple(total.reshape(shape_of(out)) for total, out in zip(sums, op.results, strict=False))
 
 
-def layer_norm(b: GraphBuilder, x: Value, eps: float = 1e-5, axes: int = 1, bias: bool = True) -> SSAValue:
-    """Normalise the last `axes` axes of x together, then scale and shift; `bias=false` leaves the shift out."""
+def layer_norm(
+    b: GraphBuilder, x: Value, eps: float = 1e-5, axes: int = 1, bias: Bias = True, weight: OptValue = None
+) -> SSAValue:
+    """
+    Normalise the last `axes` axes of x together, then scale and shift; `bias=false` leaves the shift out.
+
+    `weight=` and `bias=` share those made by `param`.
+    """
     sizes = last_axes(x, axes)
     check_not_negative("eps", eps)
-    params = scale_and_shift(b, sizes, x, bias=bias)
+    params = scale_and_shift(b, sizes, x, weight=weight, bias=bias)
     return b.emit(LayerNormOp(x, *params, eps=float(eps))).y
 
 

@@ -15,12 +15,14 @@ from xdsl.ir import SSAValue
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import (
     ArgumentError,
+    Bias,
     OptDensity,
     OptInt,
     OptValue,
     Value,
     check_density,
     check_positive,
+    check_shared,
     rank_at_least,
     weight_element,
 )
@@ -137,13 +139,13 @@ def linear(
     b: GraphBuilder,
     x: Value,
     features: OptInt = None,
-    bias: bool = True,
+    bias: Bias = True,
     weight: OptValue = None,
     transpose_weight: bool = False,
     density: OptDensity = None,
 ) -> SSAValue:
     """
-    x W + bias over the last axis of x. The weight is [in, features]; `weight=` shares one made by `param`.
+    x W + bias over the last axis of x. The weight is [in, features]; `weight=` and `bias=` share those made by `param`.
 
     With `transpose_weight` it is [features, in], as PyTorch keeps it. Its products are pruned to `density`: 0.1, "2:4".
     """
@@ -158,9 +160,11 @@ def linear(
         raise ArgumentError("x", "found a tensor of rank 1, expected [batch, features] or more axes")
     (out,) = product_type(tensor_type(x), tensor_type(weight), transpose_rhs=transpose_weight)
     y = b.emit(MatmulOp(x, weight, results=[out], transpose_rhs=transpose_weight)).out
-    if bias:
-        y = b.emit(AddOp(y, b.param("bias", [width], element, bound=shape[-1] ** -0.5))).out
-    return y
+    if bias is False:
+        return y
+    if isinstance(bias, SSAValue):
+        return b.emit(AddOp(y, check_shared("bias", bias, [width]))).out
+    return b.emit(AddOp(y, b.param("bias", [width], element, bound=shape[-1] ** -0.5))).out
 
 
 def _width(features: OptInt, weight: OptValue, transposed: bool) -> int:

@@ -21,10 +21,13 @@ from xdsl.ir import SSAValue
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import (
     ArgumentError,
+    Bias,
+    OptValue,
     Value,
     channels_of,
     check_not_negative,
     check_share,
+    check_shared,
     rank_at_least,
 )
 from npuc.compiler.layers.base import (
@@ -179,24 +182,43 @@ def last_axes(x: SSAValue, axes: int) -> tuple[int, ...]:
     return shape[len(shape) - axes :]
 
 
-def scale_and_shift(b: GraphBuilder, shape: Sequence[int], x: SSAValue, *, bias: bool = True) -> list[SSAValue]:
-    """The parameters of a normalisation: `weight`, at first 1, and with `bias` also `bias`, at first 0."""
+def scale_and_shift(
+    b: GraphBuilder, shape: Sequence[int], x: SSAValue, *, weight: OptValue = None, bias: Bias = True
+) -> list[SSAValue]:
+    """The scale, made as `weight` of 1 unless shared, and the shift, made as `bias` of 0 unless shared or left out."""
     element = tensor_type(x).element_type
-    weight = b.param("weight", shape, element, fill=1.0)
-    return [weight, b.param("bias", shape, element, fill=0.0)] if bias else [weight]
+    scale = b.param("weight", shape, element, fill=1.0) if weight is None else check_shared("weight", weight, shape)
+    if bias is False:
+        return [scale]
+    shared = isinstance(bias, SSAValue)
+    return [scale, check_shared("bias", bias, shape) if shared else b.param("bias", shape, element, fill=0.0)]
 
 
-def batch_norm(b: GraphBuilder, x: Value, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True) -> SSAValue:
+def batch_norm(
+    b: GraphBuilder,
+    x: Value,
+    eps: float = 1e-5,
+    momentum: float = 0.1,
+    affine: bool = True,
+    weight: OptValue = None,
+    bias: Bias = True,
+    running: bool = True,
+) -> SSAValue:
     """
     Normalise each channel of x [batch, channels, …] by the batch's statistics, then scale and shift.
 
-    Running statistics take the new value with weight `momentum`, its variance unbiased; inference uses them.
-    `affine=false` leaves the scale and shift out.
+    Running statistics take the new value with weight `momentum`, its variance unbiased; inference uses them. With
+    `running=false` there are none, and inference uses the batch's, too. `affine=false` leaves the scale and shift out,
+    `bias=false` the shift; `weight=` and `bias=` share those made by `param`.
     """
     channels, element = channels_of("x", x), tensor_type(x).element_type
     check_share("momentum", momentum)
     check_not_negative("eps", eps)
-    params = scale_and_shift(b, [channels], x) if affine else []
+    if not affine and (weight is not None or bias is not True):
+        raise ArgumentError("affine", "found false beside weight or bias, which it leaves out")
+    params = scale_and_shift(b, [channels], x, weight=weight, bias=bias) if affine else []
+    if not running:
+        return b.emit(BatchNormOp(x, *params, eps=float(eps))).y
     running_mean = b.stat("running_mean", [channels], element, fill=0.0)
     running_var = b.stat("running_var", [channels], element, fill=1.0)
     if not b.training:

@@ -12,7 +12,7 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
-from npuc.compiler.layers.arguments import Value, check_not_negative
+from npuc.compiler.layers.arguments import ArgumentError, OptValue, Value, check_not_negative
 from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Reread, derivative, elements
 from npuc.compiler.layers.cuts import row_cuts
 from npuc.compiler.layers.norm import NormLayer, last_axes, scale_and_shift
@@ -82,15 +82,20 @@ class RmsNormDwLayer(NormLayer[RmsNormDwOp]):
         return (sums.reshape(shape_of(op.dgamma)),)
 
 
-def rms_norm(b: GraphBuilder, x: Value, eps: float = 1e-6, axes: int = 1, affine: bool = True) -> SSAValue:
+def rms_norm(
+    b: GraphBuilder, x: Value, eps: float = 1e-6, axes: int = 1, affine: bool = True, weight: OptValue = None
+) -> SSAValue:
     """
     Divide the last `axes` axes of x by the root of their mean square, then scale; `affine=false` leaves the scale out.
 
-    PyTorch's eps is by default the machine epsilon of the element type; it is 1e-6 here for all types.
+    `weight=` shares one made by `param`. PyTorch's eps is by default the machine epsilon of the element type; it is
+    1e-6 here for all types.
     """
     sizes = last_axes(x, axes)
     check_not_negative("eps", eps)
-    params = scale_and_shift(b, sizes, x, bias=False) if affine else []
+    if not affine and weight is not None:
+        raise ArgumentError("affine", "found false beside weight, which it leaves out")
+    params = scale_and_shift(b, sizes, x, weight=weight, bias=False) if affine else []
     return b.emit(RmsNormOp(x, *params, axes=axes, eps=float(eps))).y
 
 
