@@ -12,10 +12,18 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
-from npuc.compiler.layers.arguments import ArgumentError, Value, channels_of, check_not_negative, rank_at_least
+from npuc.compiler.layers.arguments import (
+    ArgumentError,
+    Bias,
+    OptValue,
+    Value,
+    channels_of,
+    check_not_negative,
+    rank_at_least,
+)
 from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Reread, elements
 from npuc.compiler.layers.cuts import row_cuts
-from npuc.compiler.layers.norm import NormLayer, norm_vjp, scale_and_shift, twice_backward, twice_forward
+from npuc.compiler.layers.norm import NormLayer, norm_vjp, optional_scale, twice_backward, twice_forward
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.group_norm import GroupNormDwOp, GroupNormDxOp, GroupNormOp
 
@@ -95,17 +103,26 @@ class GroupNormDwLayer(NormLayer[GroupNormDwOp]):
         return tuple(total.reshape(shape_of(out)) for total, out in zip(sums, op.results, strict=False))
 
 
-def group_norm(b: GraphBuilder, x: Value, groups: int, eps: float = 1e-5, affine: bool = True) -> SSAValue:
+def group_norm(
+    b: GraphBuilder,
+    x: Value,
+    groups: int,
+    eps: float = 1e-5,
+    affine: bool = True,
+    weight: OptValue = None,
+    bias: Bias = True,
+) -> SSAValue:
     """
     Normalise each group of neighbouring channels of each image of x [batch, channels, …], then scale and shift.
 
-    The scale and shift have one value a channel; `affine=false` leaves them out.
+    The scale and shift have one value a channel; `affine=false` leaves them out, `bias=false` the shift; `weight=` and
+    `bias=` share those made by `param`.
     """
     channels = channels_of("x", x)
     if groups < 1 or channels % groups:
         raise ArgumentError("groups", f"found {groups}, expected a divisor of the {channels} channels")
     check_not_negative("eps", eps)
-    params = scale_and_shift(b, [channels], x) if affine else []
+    params = optional_scale(b, channels, x, affine=affine, weight=weight, bias=bias)
     return b.emit(GroupNormOp(x, *params, groups=groups, eps=float(eps))).y
 
 

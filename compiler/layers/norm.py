@@ -194,6 +194,17 @@ def scale_and_shift(
     return [scale, check_shared("bias", bias, shape) if shared else b.param("bias", shape, element, fill=0.0)]
 
 
+def optional_scale(
+    b: GraphBuilder, channels: int, x: SSAValue, *, affine: bool, weight: OptValue, bias: Bias
+) -> list[SSAValue]:
+    """Scale and shift of channels, unless `affine` leaves them out."""
+    if affine:
+        return scale_and_shift(b, [channels], x, weight=weight, bias=bias)
+    if weight is not None or bias is not True:
+        raise ArgumentError("affine", "found false beside weight or bias, which it leaves out")
+    return []
+
+
 def batch_norm(
     b: GraphBuilder,
     x: Value,
@@ -214,9 +225,7 @@ def batch_norm(
     channels, element = channels_of("x", x), tensor_type(x).element_type
     check_share("momentum", momentum)
     check_not_negative("eps", eps)
-    if not affine and (weight is not None or bias is not True):
-        raise ArgumentError("affine", "found false beside weight or bias, which it leaves out")
-    params = scale_and_shift(b, [channels], x, weight=weight, bias=bias) if affine else []
+    params = optional_scale(b, channels, x, affine=affine, weight=weight, bias=bias)
     if not running:
         return b.emit(BatchNormOp(x, *params, eps=float(eps))).y
     running_mean = b.stat("running_mean", [channels], element, fill=0.0)
@@ -226,9 +235,9 @@ def batch_norm(
     norm = b.emit(BatchNormOp(x, *params, eps=float(eps)))
     count = prod(shape_of(x)) // channels
     unbiased = count / (count - 1) if count > 1 else 1.0
-    for running, new, scale in ((running_mean, norm.mean, 1.0), (running_var, norm.var, unbiased)):
-        average = b.emit(EmaOp(running, new, momentum=float(momentum), scale=scale), role=Role.UPDATE)
-        b.update(running, average.out)
+    for old, new, scale in ((running_mean, norm.mean, 1.0), (running_var, norm.var, unbiased)):
+        average = b.emit(EmaOp(old, new, momentum=float(momentum), scale=scale), role=Role.UPDATE)
+        b.update(old, average.out)
     return norm.y
 
 

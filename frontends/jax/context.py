@@ -28,6 +28,8 @@ class HloContext(CallContext):
         super().__init__(script, layer)
         self._direct = script
         self.flat, self.views, self.is_step = flat, views, is_step
+        if is_step:  # the derivative that JAX made reads what is between
+            self.spelt_out = ("normalisations",)
 
     @property
     def ints(self) -> dict[str, list[int]]:

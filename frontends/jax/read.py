@@ -12,6 +12,7 @@ from npuc.compiler.core.errors import UsageError
 from npuc.frontends.base import Program, Request, Source
 from npuc.frontends.dsl.syntax import Name
 from npuc.frontends.jax.arguments import StepSignature, keys_of, signature_of
+from npuc.frontends.jax.biases import mark_biases
 from npuc.frontends.jax.dropouts import find_dropouts, random_remark, sharers_of
 from npuc.frontends.jax.flatten import flatten
 from npuc.frontends.jax.layers import set_layers
@@ -72,6 +73,7 @@ class _Reading:
         kept = [value for number, value in enumerate(self.flat.results) if number not in signature.updates]
         flat = needed(self.flat, kept)
         set_layers(flat, signature)
+        mark_biases(flat)
         weights = self._inputs(script, flat)
         self.views.sharers = sharers_of(flat)
         translate(flat, script, self.views, self.filename, False)

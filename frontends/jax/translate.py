@@ -32,7 +32,8 @@ def _write(op: FlatOp, script: DirectScript, views: Views, is_step: bool) -> Non
         target = op.op.texts.get("call_target_name")
         called = f" of '{target}'" if target else ""
         raise Refused(f"found an operation{called} that has no counterpart in the network language")
-    layer = op.layer if is_step or op.kind in PRODUCTS else f"{op.layer}.{op.kind}"
+    own = is_step or (op.kind in PRODUCTS and not op.is_biased) or op.product is not None
+    layer = op.layer if own else f"{op.layer}.{op.kind}"
     context = HloContext(script, script.unused(layer), op, views, is_step)
     found = meaning(context)
     results: Sequence[Value] = found if isinstance(found, Sequence) else [found]

@@ -119,6 +119,10 @@ class FlatOp:
     turns: tuple[Turn, ...] = ()
     role: str = "forward"
     layer: str = ""
+    product: FlatOp | None = None
+    """The product that an addition adds a bias to."""
+    is_biased: bool = False
+    """Whether a product is read by the addition of a bias alone."""
 
     @property
     def kind(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -27,7 +27,10 @@ class CallWriter:
     What the meaning of an operator is written with.
 
     `layer` is the name of the layer that the call makes; what is built beside its result is named `layer.function`.
+    `spelt_out` are families of patterns that are not looked for.
     """
+
+    spelt_out: Collection[str] = ()
 
     def __init__(self, script: Script, layer: str):
         self.script = script

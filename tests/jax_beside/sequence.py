@@ -29,12 +29,12 @@ def _heads(x: Any, heads: int) -> Any:
 
 
 def _attended(q: Any, k: Any, v: Any, causal: bool) -> Any:
-    """As Haiku and Flax write it: axes [batch, length, heads, size]."""
+    """As Flax writes it: axes [batch, length, heads, size]."""
     import jax
     import jax.numpy as jnp
 
     b, t, heads, size = q.shape
-    scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * size**-0.5
+    scores = jnp.einsum("bqhd,bkhd->bhqk", q * size**-0.5, k)
     if causal:
         scores = jnp.where(jnp.tril(jnp.ones((t, t), bool)), scores, -1e30)
     return jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores, -1), v).reshape(b, t, heads * size)
@@ -43,11 +43,11 @@ def _attended(q: Any, k: Any, v: Any, causal: bool) -> Any:
 def _attention(x: Any, p: Any, heads: int, causal: bool) -> Any:
     import jax
 
-    found = []
+    found: dict[str, Any] = {}
     for name in ("q", "k", "v"):
         with jax.named_scope(name):
-            found.append(_heads(_linear(x, p[name]), heads))
-    mixed = _attended(*found, causal)
+            found[name] = _heads(_linear(x, p[name]), heads)
+    mixed = _attended(found["q"], found["k"], found["v"], causal)
     with jax.named_scope("out"):
         return _linear(mixed, p["out"])
 
@@ -117,8 +117,10 @@ network net() {
   labels y: i32[2, 16]
   wte = param([50, 32])
   wpe = param([16, 32])
-  h = layer(layer(embedding(x, weight=wte) + wpe))
-  loss cross_entropy(matmul(layer_norm(h), wte, transpose_b=true), y)
+  block0 = layer(embedding(x, weight=wte) + wpe)
+  block1 = layer(block0)
+  norm = layer_norm(block1)
+  loss cross_entropy(matmul(norm, wte, transpose_b=true), y)
   optimizer sgd(lr=0.1)
 }"""
 
@@ -209,14 +211,20 @@ def vit() -> JaxProgram:
     return JaxProgram(forward, lambda p, x, y: cross_entropy(forward(p, x), y), params, data)
 
 
-VIT = """network net() {
+VIT = """block layer(x) {
+  x = x + multi_head_attention(layer_norm(x), 4)
+  return x + linear(gelu(linear(layer_norm(x), 128), approximate=tanh), 32)
+}
+
+network net() {
   input x: f32[2, 3, 16, 16]
   labels y: i32[2]
-  h = conv2d(x, 32, kernel=4, stride=4)
-  h = transpose(reshape(h, [2, 32, 16]), [0, 2, 1]) + param([16, 32])
-  h = h + multi_head_attention(layer_norm(h), 4)
-  h = h + linear(gelu(linear(layer_norm(h), 128), approximate=tanh), 32)
-  loss cross_entropy(linear(mean(layer_norm(h), axis=1), 10), y)
+  patches = conv2d(x, 32, kernel=4, stride=4)
+  positions = param([16, 32])
+  block = layer(transpose(reshape(patches, [2, 32, 16]), [0, 2, 1]) + positions)
+  norm = layer_norm(block)
+  logits = linear(mean(norm, axis=1), 10)
+  loss cross_entropy(logits, y)
   optimizer sgd(lr=0.1)
 }"""
 

@@ -186,16 +186,16 @@ def resnet(layout: str) -> JaxProgram:
 
 RESNET = """block block(x, width, stride) {
   shortcut = x
-  if stride != 1 { shortcut = batch_norm(conv2d(x, width, kernel=1, stride=stride, bias=false)) }
+  if stride != 1 { shortcut = batch_norm(conv2d(x, width, kernel=1, stride=stride, bias=false), running=false) }
   padding = 1 if stride == 1 else [0, 1, 0, 1]
-  h = relu(batch_norm(conv2d(x, width, kernel=3, stride=stride, padding=padding, bias=false)))
-  return relu(batch_norm(conv2d(h, width, kernel=3, padding=1, bias=false)) + shortcut)
+  h = relu(batch_norm(conv2d(x, width, kernel=3, stride=stride, padding=padding, bias=false), running=false))
+  return relu(batch_norm(conv2d(h, width, kernel=3, padding=1, bias=false), running=false) + shortcut)
 }
 
 network net() {
   input x: f32[4, 3, 8, 8]
   labels y: i32[4]
-  h = relu(batch_norm(conv2d(x, 8, kernel=3, padding=1, bias=false)))
+  h = relu(batch_norm(conv2d(x, 8, kernel=3, padding=1, bias=false), running=false))
   h = block(block(h, 8, 1), 16, 2)
   loss cross_entropy(linear(global_avg_pool(h), 10), y)
   optimizer sgd(lr=0.1)

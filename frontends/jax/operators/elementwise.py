@@ -7,6 +7,7 @@ from math import inf, isnan
 from typing import cast
 
 from npuc.frontends.dsl.syntax import Call, Name
+from npuc.frontends.jax.biases import with_bias
 from npuc.frontends.jax.context import HloContext, Meaning, Number, registry
 from npuc.frontends.jax.values import HloValue, Known
 from npuc.frontends.jax.views import TensorView, Value, checked, constant, whole
@@ -78,7 +79,11 @@ def binary(c: HloContext) -> Value:
     kind, function = c.flat.kind, BINARY[c.flat.kind]
     if c.type.element == "bool":
         return _bits(c, {"add": "or", "maximum": "or", "multiply": "and", "minimum": "and"}[kind])
+    if (layer := with_bias(c)) is not None:
+        return layer
     left, right = with_numbers(c, c.given)
+    if kind == "subtract" and _is(right, 0.0) and isinstance(left, TensorView):
+        return left  # a normalisation without a mean
     if kind == "maximum" and _is(right, 0.0) and c.type.element in FLOATS:
         return applied(c, "relu", [left])
     if (kind == "maximum" and -inf in (left, right)) or (kind == "minimum" and inf in (left, right)):

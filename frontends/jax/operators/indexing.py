@@ -25,10 +25,13 @@ def _places(c: HloContext, number: int, vector: int) -> tuple[list[Value], tuple
     if isinstance(indices, Known):
         a = indices.array if vector < len(shape) else indices.array[..., None]
         return [Known(a.take(place, vector), indices.element) for place in range(count)], rest
+    if count == 1 and vector < len(shape):
+        axes = tuple(place for axis, place in enumerate(indices.axes) if axis != vector)
+        return [TensorView(indices.name, axes, rest, indices.element)], rest
     name = c.views.plain(c, indices)
     if vector >= len(shape):
         return [whole(name, shape, indices.element)], rest
-    parts = [name] if count == 1 else [c.let("slice", name, vector, start=n, stop=n + 1) for n in range(count)]
+    parts = [c.let("slice", name, vector, start=n, stop=n + 1) for n in range(count)]
     return [whole(c.let("reshape", part, list(rest)), rest, indices.element) for part in parts], rest
 
 

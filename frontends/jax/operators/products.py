@@ -103,6 +103,8 @@ def _turned(c: HloContext, flat: FlatOp, left: TensorView, right: TensorView) ->
 def _general(c: HloContext, x: TensorView, y: TensorView, batches: Pair, inner: Pair, outer: Pair) -> TensorView:
     """Any product: both operands moved to [batch, rows, inner] and [batch, inner, columns]."""
     shape = [x.shape[axis] for axis in batches[0]]
+    if batches[0] and not _lies(c, x, batches[0], outer[0], inner[0]) and _lies(c, y, batches[1], outer[1], inner[1]):
+        return _exchanged(c, x, y, batches, inner, outer)
     left = moved(c, x, (*batches[0], *outer[0], *inner[0]))
     right = moved(c, y, (*batches[1], *inner[1], *outer[1]))
     rows, columns = (prod(one.shape[axis] for axis in outer[side]) for side, one in ((0, x), (1, y)))
@@ -113,6 +115,31 @@ def _general(c: HloContext, x: TensorView, y: TensorView, batches: Pair, inner: 
     if sizes == c.type.shape:
         return c.result(c.call("matmul", left, right))
     return c.result(c.call("reshape", c.let("matmul", left, right), list(c.type.shape)))
+
+
+def _lies(c: HloContext, x: TensorView, *parts: Axes) -> bool:
+    """Whether the axes of an operand lie in the order of some parts."""
+    return x.is_whole and _lying(c, x) == [axis for part in parts for axis in part]
+
+
+def _exchanged(c: HloContext, x: TensorView, y: TensorView, batches: Pair, inner: Pair, outer: Pair) -> TensorView:
+    """A product with its operands exchanged, so that the second one need not be moved; rows and columns follow."""
+    count, rows, columns = len(batches[0]), len(outer[0]), len(outer[1])
+    left = _reshaped(c, y.name, [*_sizes(y, batches[1]), _size(y, outer[1]), _size(y, inner[1])])
+    right = moved(c, x, (*batches[0], *inner[0], *outer[0]))
+    right = _reshaped(c, right, [*_sizes(x, batches[0]), _size(x, inner[0]), _size(x, outer[0])])
+    name = c.named(c.call("matmul", left, right))
+    name = _reshaped(c, name, [*_sizes(x, batches[0]), *_sizes(y, outer[1]), *_sizes(x, outer[0])])
+    axes = (*range(count), *range(count + columns, count + columns + rows), *range(count, count + columns))
+    return TensorView(name, axes, c.type.shape, c.type.element)
+
+
+def _sizes(x: TensorView, axes: Axes) -> list[int]:
+    return [x.shape[axis] for axis in axes]
+
+
+def _size(x: TensorView, axes: Axes) -> int:
+    return prod(_sizes(x, axes))
 
 
 def moved(c: HloContext, x: TensorView, axes: Axes) -> Name:

@@ -247,7 +247,7 @@ def test_damaged_bytecode_is_refused_or_read() -> None:
 def test_what_is_exported_without_scopes_is_the_network() -> None:
     program = read((DATA / "model.mlir").read_bytes())
     assert program.text is not None
-    assert "conv1 = conv2d(x, padding=1, bias=false, weight=w1)" in program.text()
+    assert "conv1 = conv2d(x, padding=1, bias=b1, weight=w1)" in program.text()
     assert any("cross_entropy" in warning for warning in program.warnings)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f64
 
 from npuc.compiler.interpreter.execute import execute, the_function
 from npuc.compiler.layers import get_layer
@@ -43,6 +43,33 @@ def test_a_row_of_several_axes() -> None:
     x = np.array([[[1.0, 1.0], [5.0, 5.0]]])
     assert inference("layer_norm", x, eps=0, axes=2).tolist() == [[[-1.0, -1.0], [1.0, 1.0]]]
     assert inference("rms_norm", x, eps=3, axes=2).tolist() == [[[0.25, 0.25], [1.25, 1.25]]]
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "scale", "arguments", "expected"),
+    [
+        ("batch_norm", [[3.0], [-1.0]], 1, {"eps": 0.0, "running": False}, [[7.0], [3.0]]),
+        ("group_norm", [[3.0, -1.0]], 2, {"eps": 0.0, "groups": 1}, [[7.0, 3.0]]),
+        ("layer_norm", [[3.0, -1.0]], 2, {"eps": 0.0}, [[7.0, 3.0]]),
+        ("rms_norm", [[5.0, -5.0]], 2, {"eps": 0.0}, [[2.0, -2.0]]),
+    ],
+)
+def test_shared_scale_and_shift(function: str, x: Any, scale: int, arguments: Any, expected: Any) -> None:
+    """A scale of 2 and a shift of 5 that a program makes once and two layers take."""
+    net = Net()
+    weight, bias = (net.b.param(name, [scale], f64, fill=fill) for name, fill in (("w", 2.0), ("b", 5.0)))
+    shift = {} if function == "rms_norm" else {"bias": bias}
+    given = net.input("x", *np.shape(x))
+    y = net.call(function, given, layer="y", weight=weight, **shift, **arguments)
+    again = net.call(function, given, layer="z", weight=weight, **shift, **arguments)
+    module = net.b.finish(loss=dot_loss(net, net.call("add", y, again)), outputs=[("y", y)], optimizer=None)
+    names = [one.name for one in arguments_of(the_function(module)) if one.kind is ArgumentKind.PARAM]
+    assert names == [".w"] if function == "rms_norm" else [".w", ".b"]
+    AutodiffPass().apply(Context(), module)
+    module.verify()
+    run = execute(module, {"x": np.array(x), "target": np.ones_like(x)}, double=True)
+    assert run.outputs["y"].tolist() == expected
+    assert run.gradients[".w"].shape == (scale,)
 
 
 def test_groups_of_channels() -> None:
