@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from npuc.frontends.jax.context import HloContext, Meaning, brief, registry
 from npuc.frontends.jax.operators.products import moved
-from npuc.frontends.jax.values import HloValue
-from npuc.frontends.jax.views import TensorView, Value
+from npuc.frontends.jax.values import FlatOp, HloValue, Known, Operand
+from npuc.frontends.jax.views import TensorView, Value, constant
 from npuc.frontends.script.weights import Refused
 
 if TYPE_CHECKING:
@@ -40,6 +40,40 @@ def convolution(c: HloContext) -> Value:
 def _by_parts(c: HloContext, x: TensorView, parts: Sequence[str], wanted: Sequence[str]) -> Name:
     """An operand with its axes in the order of the language."""
     return moved(c, x, [parts.index(part) for part in wanted])
+
+
+def regrouped(kernel: Operand, groups: int, inputs: int, outputs: int) -> tuple[Operand, list[int]] | None:
+    """
+    The tensor whose groups were moved from the axis that a kernel has its inputs of to the axis of its outputs.
+
+    Such a kernel is a reshape, a transpose and a reshape: its axis of outputs [groups · in] and its axis of inputs
+    [out] come from axes [in] and [groups · out]. The axis of that tensor for each of the kernel comes with it; None for
+    a kernel that was made otherwise.
+    """
+    chain: list[FlatOp] = []
+    made = kernel
+    for kind in ("reshape", "transpose", "reshape"):
+        if not isinstance(made, HloValue) or made.op is None or made.op.kind != kind:
+            return None
+        chain.append(made.op)
+        made = made.op.operands[0]
+    whole, split = made.type.shape, chain[2].results[0].type.shape
+    cuts = [
+        axis
+        for axis, size in enumerate(whole)
+        if size % groups == 0 and split == (*whole[:axis], groups, size // groups, *whole[axis + 1 :])
+    ]
+    order = chain[1].op.ints["permutation"]
+    joined = chain[1].results[0].type.shape
+    both = joined[outputs] * joined[outputs + 1] if outputs + 1 < len(joined) else 0
+    if len(cuts) != 1 or kernel.type.shape != (*joined[:outputs], both, *joined[outputs + 2 :]):
+        return None
+    (cut,) = cuts
+    if order[outputs] != cut:
+        return None
+    moved_axes = [*order[:outputs], *order[outputs + 1 :]]
+    axes = [axis if axis < cut else axis - 1 for axis in moved_axes]
+    return (made, axes) if moved_axes[inputs] == cut + 1 else None
 
 
 def _from_parts(c: HloContext, name: Name, parts: Sequence[str], made: Sequence[str]) -> TensorView:
@@ -76,27 +110,49 @@ class _Convolution:
         name = c.named(c.call(f"conv{self.rank}d", left, weight=right, bias=False, **named))
         return _from_parts(c, name, self.out, ["b", "f", *self.spatial])
 
-    def kernel(self) -> TensorView | None:
+    def kernel(self) -> Operand | None:
         """The kernel of the forward convolution, of a gradient of its operand: before it was turned; else None."""
-        c, made = self.c, self.c.flat.operands[1]
+        made = self.c.flat.operands[1]
         if all(self.turned):
-            return c.view(1)
-        if any(self.turned) or self.groups != 1 or self.batch_groups != 1:
+            return made
+        if any(self.turned) or self.batch_groups != 1:
             return None
         if isinstance(made, HloValue) and made.op is not None and made.op.kind == "reverse":
             if sorted(made.op.op.ints["dimensions"]) != sorted(self.rhs.index(axis) for axis in self.spatial):
                 return None
-            found = c.views.of(c, made.op.operands[0])
-            return found if isinstance(found, TensorView) else None
+            return made.op.operands[0]
         one = all(made.type.shape[self.rhs.index(axis)] == 1 for axis in self.spatial)
-        return c.view(1) if one else None
+        return made if one else None
 
-    def of_operand(self, kernel: TensorView) -> TensorView:
+    def _weight(self, kernel: Operand) -> Name:
+        """
+        The weight [out, in / groups, …] of the layer, of a kernel whose inputs are the layer's outputs.
+
+        A kernel of several groups has the outputs of one of them as its inputs, and the inputs of all as its outputs:
+        JAX moves the groups from one axis to the other, which is undone.
+        """
+        c, parts = self.c, ["i", "o", *self.spatial]
+        found = regrouped(kernel, self.groups, self.rhs.index("i"), self.rhs.index("o")) if self.groups > 1 else None
+        if found is not None:
+            weight, axes = found
+            view = c.views.of(c, weight)
+            view = constant(c, view) if isinstance(view, Known) else view
+            return moved(c, view, [axes[self.rhs.index(part)] for part in parts])
+        view = c.views.of(c, kernel)
+        name = _by_parts(c, constant(c, view) if isinstance(view, Known) else view, self.rhs, parts)
+        if self.groups == 1:
+            return name
+        out, inner, *sides = c.shape(name)
+        split = c.let("reshape", name, [out, self.groups, inner // self.groups, *sides])
+        turned = c.let("transpose", split, [1, 0, *range(2, 3 + len(sides))])
+        return c.let("reshape", turned, [self.groups * out, inner // self.groups, *sides])
+
+    def of_operand(self, kernel: Operand) -> TensorView:
         """dX: dY spread by the stride, with the turned kernel, whose features are exchanged."""
         c = self.c
-        if any(one != 1 for one in self.strides) or self.groups != 1 or self.batch_groups != 1:
-            raise Refused("found a gradient of a convolution of several groups, expected one")
-        weight = _by_parts(c, kernel, self.rhs, ["i", "o", *self.spatial])  # its inputs are the layer's outputs
+        if any(one != 1 for one in self.strides) or self.batch_groups != 1:
+            raise Refused("found a gradient of a convolution of a spread operand, which is no layer's")
+        weight = self._weight(kernel)
         left = _by_parts(c, c.view(0), self.lhs, ["b", "f", *self.spatial])
         sizes = dict(zip(self.out, c.type.shape, strict=True))
         shape = [sizes[part] for part in ("b", "f", *self.spatial)]
@@ -104,7 +160,8 @@ class _Convolution:
         before = [one - edge for one, edge in zip(reach, self.padding[::2], strict=True)]
         last = [(size - 1) * step for size, step in zip(c.shape(left)[2:], self.lhs_dilation, strict=True)]
         after = [a + b + 1 - size - edge for a, b, size, edge in zip(last, reach, shape[2:], before, strict=True)]
-        name = self._built("Dx", (left, weight), shape, self.lhs_dilation, (before, after), self.rhs_dilation)
+        edges, groups = (before, after), self.groups
+        name = self._built("Dx", (left, weight), shape, self.lhs_dilation, edges, self.rhs_dilation, groups)
         return _from_parts(c, name, self.out, ["b", "f", *self.spatial])
 
     def of_weight(self) -> TensorView:
