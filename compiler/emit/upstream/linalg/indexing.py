@@ -1,9 +1,6 @@
 """
 Elements at indices. Reading is a `linalg.generic` that extracts. Writing is a reduction over the written elements, each
-compared with each place, where that is little work; else a loop over indices that puts a box for each.
-
-Upstream MLIR has no scatter, and elements of a tensor can only be written in order by a loop around the whole tensor,
-of which every iteration is a call on a device.
+compared with each place, where that is little work; else the places read what is written there (`writes.py`).
 """
 
 from __future__ import annotations
@@ -12,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from xdsl.dialects.builtin import i1, i32
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from npuc.compiler.emit.upstream.linalg.elementwise import ADD, EQ, MAX, MIN, MUL, SGE, SLT, Scalar
-from npuc.compiler.emit.upstream.linalg.shape import transposed
+from npuc.compiler.emit.upstream.linalg.elementwise import ADD, EQ, MAX, MIN, MUL, SGE, Scalar
 from npuc.compiler.emit.upstream.linalg.writer import INDEX, Body, LinalgWriter, broadcast_exprs, dims
+from npuc.compiler.emit.upstream.linalg.writes import back, from_start, part_of, written
 from npuc.compiler.emit.upstream.placing import Placing, placing_of
 from npuc.compiler.emit.upstream.ranges import neutral
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
@@ -29,14 +26,6 @@ COMPARED = 1 << 27
 _COMBINE: Mapping[str, Scalar] = {"add": ADD, "mul": MUL, "max": MAX, "min": MIN}
 
 
-def _from_start(w: LinalgWriter, index: SSAValue, size: int, *, negative: bool) -> SSAValue:
-    """An integer as an index, one below 0 counted from the end if it may be."""
-    if negative:
-        below = w.compare(SLT, index, w.number(0, index.type))
-        index = w.select(below, w.same("arith.addi", index, w.number(size, index.type)), index)
-    return w.one("arith.index_cast", [index], INDEX)
-
-
 def _index(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     assert isinstance(op, IndexOp)
     x, *index = operands
@@ -46,7 +35,7 @@ def _index(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list
     def body(inside: LinalgWriter, args: Sequence[SSAValue]) -> SSAValue:
         left = iter(args)
         at = [
-            _from_start(inside, next(left), size, negative=negative) if place == INDEXED else inside.loop(place)
+            from_start(inside, next(left), size, negative=negative) if place == INDEXED else inside.loop(place)
             for place, size in zip(axes, shape_of(x), strict=True)
         ]
         return inside.one("tensor.extract", [x, *at], element)
@@ -71,7 +60,7 @@ def _matched(w: LinalgWriter, by: Placing, initial: SSAValue, body: Body, *, rea
     def match(inside: LinalgWriter, args: Sequence[SSAValue]) -> SSAValue | Sequence[SSAValue]:
         found: SSAValue | None = None
         for number, (size, arg) in enumerate(zip(indexed, args, strict=False)):
-            at = _from_start(inside, arg, size, negative=by.negative)
+            at = from_start(inside, arg, size, negative=by.negative)
             equal = inside.compare(EQ, at, inside.loop(rank + number))
             found = equal if found is None else inside.same("arith.andi", found, equal)
         return body(inside, [found if found is not None else inside.number(1, i1), *args[count:]])
@@ -88,36 +77,24 @@ def _without(body: Body, place: int) -> Body:
     return lambda inside, args: body(inside, [*args[:place], *args[place + 1 :]])
 
 
-def _part(w: LinalgWriter, by: Placing) -> SSAValue:
-    """The part of x that may be written."""
-    if by.sizes == shape_of(by.x):
-        return by.x
-    return w.box(by.x, [0] * len(by.sizes), by.sizes, tensor_of(tensor_type(by.x).element_type, by.sizes))
-
-
-def _back(w: LinalgWriter, by: Placing, part: SSAValue) -> SSAValue:
-    """x with its part that may be written."""
-    return part if by.sizes == shape_of(by.x) else w.put(part, by.x, [0] * len(by.sizes), by.sizes)
-
-
 def _index_reduce(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     assert isinstance(op, IndexReduceOp)
     by, combine = placing_of(op, operands), _COMBINE[op.reduce.data]
     if prod(by.sizes) * by.positions > COMPARED:
-        return [_written_in_order(w, by, combine)]
+        return [written(w, by, combine)]
 
     def body(inside: LinalgWriter, args: Sequence[SSAValue]) -> SSAValue:
         chosen, value, found = args
         return inside.select(chosen, combine(inside, by.element, [found, value]), found)
 
-    part = _part(w, by)
+    part = part_of(w, by)
     if part is by.x:
         return [_matched(w, by, part, body, reads=True)]
     # IREE 3.13 does not take a part of an argument as what a reduction begins with
     type = tensor_of(tensor_type(part).element_type, by.sizes)
     found = _matched(w, by, w.filled(type, neutral(op.reduce.data, by.element)), body, reads=True)
     both = w.elementwise(type, [part, found], lambda inside, args: combine(inside, by.element, args[:2]))
-    return [_back(w, by, both)]
+    return [back(w, by, both)]
 
 
 def _index_put(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
@@ -125,8 +102,8 @@ def _index_put(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> 
     assert isinstance(op, IndexPutOp)
     by = placing_of(op, operands)
     if prod(by.sizes) * by.positions > COMPARED:
-        return [_written_in_order(w, by, None)]
-    part, shape = _part(w, by), shape_of(by.src)
+        return [written(w, by, None)]
+    part, shape = part_of(w, by), shape_of(by.src)
 
     def body(inside: LinalgWriter, args: Sequence[SSAValue]) -> SSAValue:
         chosen, last = args
@@ -155,52 +132,7 @@ def _index_put(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> 
 
     exprs = dims(len(by.sizes))
     empty = w.empty(tensor_of(tensor_type(part).element_type, by.sizes))
-    return [_back(w, by, w.generic_of([last, part], [exprs, exprs], [empty], len(by.sizes), chosen)[0])]
-
-
-def _written_in_order(w: LinalgWriter, by: Placing, combine: Scalar | None) -> SSAValue:
-    """
-    A loop over the axes of src that indices depend on, or no axis of x goes along: each iteration combines one box of
-    src with one of x, or puts it there.
-    """
-    shape, element = shape_of(by.src), tensor_type(by.src).element_type
-    looped = [axis for axis in range(len(shape)) if axis in by.free or any(shape_of(i)[axis] > 1 for i in by.index)]
-    # the box of an iteration has the axes that x and src both go along, in the order of x
-    kept = [place for place in by.axes if place != INDEXED and place not in looped]
-    in_src = sorted(kept)
-    block = Block(arg_types=[INDEX, by.x.type])
-    inside, (number, whole) = LinalgWriter(block), block.args
-    at: list[int | SSAValue] = [0] * len(shape)
-    for axis in reversed(looped):
-        at[axis] = inside.same("arith.remui", number, inside.index(shape[axis]))
-        number = inside.same("arith.divui", number, inside.index(shape[axis]))
-    sizes = [1 if axis in looped else size for axis, size in enumerate(shape)]
-    box = inside.box(by.src, at, sizes, tensor_of(element, [shape[one] for one in in_src]))
-    value = transposed(inside, box, [in_src.index(one) for one in kept])
-    index = iter(by.index)
-    starts = [
-        _extracted(inside, next(index), at, size, negative=by.negative) if place == INDEXED else at[place]
-        for place, size in zip(by.axes, shape_of(by.x), strict=True)
-    ]
-    sizes = [1 if place == INDEXED or place in looped else shape[place] for place in by.axes]
-    if combine is not None:
-        type = tensor_of(element, [shape[one] for one in kept])
-        before = inside.box(whole, starts, sizes, type)
-        value = inside.elementwise(type, [before, value], lambda i, args: combine(i, by.element, args[:2]))
-    inside.op("scf.yield", [inside.put(value, whole, starts, sizes)], ())
-    steps = [w.index(0), w.index(prod(shape[axis] for axis in looped)), w.index(1)]
-    return w.op("scf.for", [*steps, by.x], [by.x.type], regions=[Region(block)])[0]
-
-
-def _extracted(
-    w: LinalgWriter, index: SSAValue, at: Sequence[int | SSAValue], size: int, *, negative: bool
-) -> SSAValue:
-    """The index of the iteration that is at these places of src."""
-    # an index is the same along the axes where it has size 1
-    pairs = zip(at, shape_of(index), strict=True)
-    places = [one if isinstance(one, SSAValue) and own > 1 else w.index(0) for one, own in pairs]
-    found = w.one("tensor.extract", [index, *places], tensor_type(index).element_type)
-    return _from_start(w, found, size, negative=negative)
+    return [back(w, by, w.generic_of([last, part], [exprs, exprs], [empty], len(by.sizes), chosen)[0])]
 
 
 LOWERINGS = {"train.index": _index, "train.index_reduce": _index_reduce, "train.index_put": _index_put}

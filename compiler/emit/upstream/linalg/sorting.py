@@ -29,18 +29,18 @@ def _order(w: LinalgWriter, element: Attribute, a: SSAValue, b: SSAValue) -> tup
     return less, w.same("arith.ori", w.compare(OEQ, a, b), w.same("arith.andi", a_nan, b_nan))
 
 
-def _sort(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
-    """Values and places, or the places alone."""
-    assert isinstance(op, SortOp | ArgsortOp)
-    (x,), element = operands, tensor_type(op.x).element_type
+def places_in_order(
+    w: LinalgWriter, x: SSAValue, element: Attribute, axis: int, *, descending: bool = False
+) -> SSAValue:
+    """The places of the elements of each row along an axis in their order, i32."""
     shape, rank = shape_of(x), len(shape_of(x))
-    axis, loops = op.axis.value.data % rank, dims(rank + 1)
+    loops = dims(rank + 1)
     mine, other = loops[:rank], [loops[rank] if number == axis else loops[number] for number in range(rank)]
     type = tensor_of(i32, shape)
 
     def count(inside: LinalgWriter, args: Sequence[SSAValue]) -> SSAValue:
         own, against, before = args
-        pair = (own, against) if op.descending is not None else (against, own)
+        pair = (own, against) if descending else (against, own)
         first, equal = _order(inside, element, *pair)
         earlier = inside.compare(ULT, inside.loop(rank), inside.loop(axis))
         counts = inside.same("arith.ori", first, inside.same("arith.andi", equal, earlier))
@@ -54,7 +54,16 @@ def _sort(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[
         here = inside.one("arith.index_cast", [inside.loop(rank)], i32)
         return inside.select(inside.compare(EQ, found, wanted), here, place)
 
-    (places,) = w.generic([(ranks, other)], [(w.filled(type, 0), mine)], rank + 1, find)
+    return w.generic([(ranks, other)], [(w.filled(type, 0), mine)], rank + 1, find)[0]
+
+
+def _sort(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
+    """Values and places, or the places alone."""
+    assert isinstance(op, SortOp | ArgsortOp)
+    (x,), element = operands, tensor_type(op.x).element_type
+    shape, rank = shape_of(x), len(shape_of(x))
+    axis = op.axis.value.data % rank
+    places = places_in_order(w, x, element, axis, descending=op.descending is not None)
     if isinstance(op, ArgsortOp):
         return [places]
 
@@ -64,7 +73,7 @@ def _sort(w: LinalgWriter, op: Operation, operands: Sequence[SSAValue]) -> list[
         return inside.one("tensor.extract", [x, *at], tensor_type(x).element_type)
 
     empty = w.empty(tensor_of(tensor_type(x).element_type, shape))
-    return [w.generic_of([places], [mine], [empty], rank, take)[0], places]
+    return [w.generic_of([places], [dims(rank)], [empty], rank, take)[0], places]
 
 
 LOWERINGS = {"train.sort": _sort, "train.argsort": _sort}

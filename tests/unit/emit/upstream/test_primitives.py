@@ -3,9 +3,10 @@
 import re
 
 import pytest
+from xdsl.dialects.scf import ForOp
 
 from npuc.compiler.core.errors import SourceError
-from npuc.compiler.emit.upstream.linalg import LINALG, indexing
+from npuc.compiler.emit.upstream.linalg import LINALG, indexing, writes
 from npuc.compiler.emit.upstream.stablehlo import STABLEHLO
 from npuc.compiler.transforms.decompose.primitives import OUTLINED, PRIMITIVES
 from tests.unit.emit.upstream.cases import CASES, program
@@ -46,10 +47,32 @@ def test_compilers_compute_the_same(name: str) -> None:
     assert wrong_cases(other_compiler(name), CASES) == []
 
 
-def test_iree_writes_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("most", "operation"), [(writes.SORTED, "linalg.generic"), (-1, "func.func")])
+def test_iree_writes_to_large_tables(monkeypatch: pytest.MonkeyPatch, most: int, operation: str) -> None:
+    """By sorted places, a loop in the `linalg.generic` that combines; or by a loop around the whole tensor."""
     monkeypatch.setattr(indexing, "COMPARED", 0)
-    compiler = other_compiler("iree")
-    assert wrong_cases(compiler, [case for case in CASES if case.name.startswith("train.index_")]) == []
+    monkeypatch.setattr(writes, "SORTED", most)
+    cases = [case for case in CASES if case.name.startswith("train.index_")]
+    loops = [op for op in read_again(written("linalg", read(program(cases)[0]))).walk() if isinstance(op, ForOp)]
+    around = {parent.name for op in loops if (parent := op.parent_op()) is not None}
+    assert around == {operation}
+    assert wrong_cases(other_compiler("iree"), cases) == []
+
+
+@pytest.mark.parametrize(("rows", "around"), [(2**15, "linalg.generic"), (2**16, "func.func")])
+def test_what_takes_too_much_sorting_is_written_in_order(rows: int, around: str) -> None:
+    assert (rows * (2 * rows + 4096) <= writes.SORTED) == (around == "linalg.generic")
+    types = f"tensor<4096x64xf32>, tensor<{rows}x64xf32>, tensor<{rows}x1xi32>"
+    module = read(
+        f"func.func @f(%x: tensor<4096x64xf32>, %s: tensor<{rows}x64xf32>, %i: tensor<{rows}x1xi32>)"
+        " -> tensor<4096x64xf32> {\n"
+        f'  %y = train.index_reduce %x, %s, %i axes [-1, 1] reduce "add" : ({types}) -> tensor<4096x64xf32>\n'
+        "  func.return %y : tensor<4096x64xf32>\n}\n"
+    )
+    (loop,) = (op for op in read_again(written("linalg", module)).walk() if isinstance(op, ForOp))
+    parent = loop.parent_op()
+    assert parent is not None
+    assert parent.name == around
 
 
 def test_the_signature_is_that_of_the_program() -> None:
