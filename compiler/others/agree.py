@@ -52,8 +52,9 @@ class Agreement:
     """
     What another compiler made of a step: how many results there are, and of each that does not agree to 1e-5 in f32
     how the comparison of amplified rounding ends: that of f64 where they differ there, else that of f32. `rounding` are
-    those of them that are rounding alone, in f64, too. `name` is the one of the others that is farthest from the
-    interpreter's, with its largest difference relative to the largest value of it.
+    those of them that are rounding alone, in f64, too; `single`: the compiler does not take the program in f64. `name`
+    is the one of the others that is farthest from the interpreter's, with its largest difference relative to the
+    largest value of it.
     """
 
     compiler: str
@@ -63,6 +64,7 @@ class Agreement:
     difference: float
     amplified: tuple[tuple[str, Comparison], ...]
     rounding: tuple[str, ...] = ()
+    single: bool = False
 
     @property
     def wrong(self) -> list[str]:
@@ -76,9 +78,8 @@ class Agreement:
             return f"{text}, {len(self.wrong)} different"
         larger = [name for name, _ in self.amplified if name not in self.rounding]
         if larger:
-            text += (
-                f", {len(larger)} equal in f64 and in f32 within rounding, which this program amplifies ('{larger[0]}')"
-            )
+            where = "in f32, as it takes no f64 here," if self.single else "in f64 and in f32"
+            text += f", {len(larger)} equal {where} within rounding, which this program amplifies ('{larger[0]}')"
         if self.rounding:
             text += f", {len(self.rounding)} that rounding makes, of which both have as much ('{self.rounding[0]}')"
         return text
@@ -193,20 +194,33 @@ def _agreement(other: Other, step: _Step) -> Agreement:
     theirs = _run(other, step.primitives, _values(module, data))
     differences = {name: _difference(value, theirs[name]) for name, value in expected.items()}
     far = [name for name in expected if not compare_within({name: expected[name]}, theirs, WITHIN).equal]
-    amplified = _amplified(other, step, theirs, far) if far else []
+    amplified, single = _amplified(other, step, theirs, far) if far else ([], False)
     most = max([name for name in expected if name not in far] or far, key=lambda name: differences[name])
     outcomes = tuple((name, outcome) for name, outcome, _ in amplified)
     alone = tuple(name for name, outcome, alone in amplified if alone and outcome.equal)
-    return Agreement(other.title, other.version(), len(theirs), most, differences[most], outcomes, alone)
+    return Agreement(other.title, other.version(), len(theirs), most, differences[most], outcomes, alone, single)
+
+
+def _in_double(other: Other, step: _Step) -> dict[str, Array] | None:
+    """What a compiler computes of a program in f64; None where it takes it in f32 alone, as of functions it lacks."""
+    primitives = as_primitives(_doubled(step.module), step.sources)
+    try:
+        return _run(other, primitives, _values(step.module, step.data, double=True))
+    except CheckError:
+        return None
 
 
 def _amplified(
     other: Other, step: _Step, theirs: dict[str, Array], far: Sequence[str]
-) -> list[tuple[str, Comparison, bool]]:
-    """The results that are far away in f32 by name, how they compare, and whether they are rounding alone."""
+) -> tuple[list[tuple[str, Comparison, bool]], bool]:
+    """
+    The results that are far away in f32 by name, how they compare, and whether they are rounding alone; and whether
+    f32 alone was compared.
+    """
     module, data = step.module, step.data
     exact, moved = (computed(module, one, double=True) for one in (data, _nudged(data)))
-    in_double = _run(other, as_primitives(_doubled(module), step.sources), _values(module, data, double=True))
+    found_in_double = _in_double(other, step)
+    in_double = exact if found_in_double is None else found_in_double
     alone = {name for name in far if not compare_within({name: exact[name]}, in_double, WITHIN).equal}
     last = computed(module, nudged(data), double=True) if alone else {}
     found: list[tuple[str, Comparison, bool]] = []
@@ -216,7 +230,7 @@ def _amplified(
         if outcome.equal:
             outcome = compare(one, theirs, {name: _farther(exact[name], step.expected[name], moved[name])})
         found.append((name, outcome, name in alone))
-    return found
+    return found, found_in_double is None
 
 
 def _run(other: Other, primitives: ModuleOp, values: Sequence[Array]) -> dict[str, Array]:

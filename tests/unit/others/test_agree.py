@@ -114,6 +114,22 @@ def test_what_differs_in_f64_is_no_rounding(monkeypatch: pytest.MonkeyPatch) -> 
         checked(monkeypatch, Own(1e-4, 1e-4), AMPLIFYING)
 
 
+class Single(Own):
+    """A compiler that takes no floats of 64 bits."""
+
+    def run(self, text: str, function: str, values: Sequence[Array]) -> list[Array]:
+        if any(value.dtype == np.float64 for value in values):
+            raise self._failed(1, "undefined symbol: sin\n")
+        return self.compute(text, function, values)
+
+
+def test_a_compiler_without_f64_is_compared_in_f32(monkeypatch: pytest.MonkeyPatch) -> None:
+    (found,) = checked(monkeypatch, Single(1e-4), AMPLIFYING)
+    assert "1 equal in f32, as it takes no f64 here, within rounding, which this program amplifies" in str(found)
+    with pytest.raises(CheckError, match=r"1\.0 computes 'output y' differently"):
+        checked(monkeypatch, Single(0.1), AMPLIFYING)
+
+
 CANCELLING = """
 network cancelling(batch=4) {
   input x: f32[batch, 6]

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from math import log
 from typing import cast
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, f32, i1
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, f32, f64, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from npuc.compiler.emit.upstream.linalg.doubles import DOUBLES
 from npuc.compiler.emit.upstream.linalg.writer import INDEX, LinalgWriter, plain_type
 from npuc.compiler.emit.upstream.ranges import is_unsigned
 from npuc.dialects.tensors import Tensor, tensor_type
@@ -34,7 +35,13 @@ def _named(floats: str, signed: str, unsigned: str | None = None) -> Scalar:
 
 
 def _math(name: str) -> Scalar:
-    return lambda w, element, args: w.same(f"math.{name}", *args)
+    """The operation of math, or what stands for it in f64."""
+
+    def write(w: LinalgWriter, element: Attribute, args: Sequence[SSAValue]) -> SSAValue:
+        double = DOUBLES.get(name) if args[0].type == f64 else None
+        return double(w, *args) if double is not None else w.same(f"math.{name}", *args)
+
+    return write
 
 
 def _compared(floats: int, signed: int, unsigned: int) -> Scalar:

@@ -97,7 +97,7 @@ def _agree(case: Case, found: Array, expected: Array) -> bool:
         return False
     if case.exact or expected.dtype.kind != "f":
         return bool(np.array_equal(found.astype(expected.dtype), expected, equal_nan=expected.dtype.kind == "f"))
-    return bool(np.allclose(found, expected, rtol=1e-5, atol=1e-6, equal_nan=True))
+    return bool(np.allclose(found, expected, rtol=case.within, atol=case.within / 10, equal_nan=True))
 
 
 MLIR = {"iree": "iree.compiler.ir", "xla": "jaxlib.mlir.ir"}
