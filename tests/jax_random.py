@@ -92,6 +92,19 @@ def _carried(key: Any, x: Any, p: Any, again: bool = False) -> Any:
     return x
 
 
+def _made_before(key: Any, x: Any, p: Any, folded: bool = False) -> Any:
+    import jax
+    import jax.numpy as jnp
+
+    @jax.checkpoint
+    def layer(x: Any, row: Any) -> Any:
+        w, own = row
+        return dropped(jax.random.fold_in(key, own) if folded else own, jnp.tanh(x @ w)), None
+
+    x, _ = jax.lax.scan(layer, x, (p["layers"], jnp.arange(3) if folded else jax.random.split(key, 3)))
+    return x
+
+
 def _images(key: Any, x: Any, p: Any) -> Any:
     import jax.numpy as jnp
     from jax import lax
@@ -110,6 +123,8 @@ FORWARDS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "both_sides": _both_sides,
     "carried": _carried,
     "carried_again": lambda key, x, p: _carried(key, x, p, again=True),
+    "made_before": _made_before,
+    "folded": lambda key, x, p: _made_before(key, x, p, folded=True),
     "images": _images,
 }
 """Outputs of a key, data [5, 6] and parameters, by what is special about their masks."""
@@ -127,7 +142,14 @@ def loss_of(name: str) -> Loss:
 def params_of(name: str) -> Any:
     """The parameters that a network has."""
     sizes = {"w1": (6, 8), "w2": (8, 6), "w3": (6, 6), "layers": (3, 6, 6), "k": (2, 2, 1, 4), "w4": (4, 6)}
-    own = {"carried": ["layers"], "carried_again": ["layers"], "images": ["k", "w4"], "depth": ["w1", "w2", "w3"]}
+    own = {
+        "carried": ["layers"],
+        "carried_again": ["layers"],
+        "made_before": ["layers"],
+        "folded": ["layers"],
+        "images": ["k", "w4"],
+        "depth": ["w1", "w2", "w3"],
+    }
     random = np.random.default_rng(3)
     return {one: random.normal(0, 0.5, sizes[one]).astype("float32") for one in own.get(name, ["w1", "w2"])}
 

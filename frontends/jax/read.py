@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -72,7 +73,7 @@ class _Reading:
         )
         kept = [value for number, value in enumerate(self.flat.results) if number not in signature.updates]
         flat = needed(self.flat, kept)
-        set_layers(flat, signature)
+        set_layers(flat, replace(signature, updates={}))  # of a step what is left are other results
         mark_biases(flat)
         weights = self._inputs(script, flat)
         self.views.sharers = sharers_of(flat)

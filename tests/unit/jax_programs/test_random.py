@@ -176,6 +176,20 @@ def test_dropout_is_the_language_s_and_nothing_in_inference() -> None:
     assert not draws(read(text, inference=True))
 
 
+@pytest.mark.heavy
+def test_a_step_in_inference_is_its_loss_without_masks() -> None:
+    def loss(params: Any, key: Any, x: Any, rate: float = 0.25) -> Any:
+        h = x @ params["w"]
+        return (((dropped(key, h, rate) if rate else h) @ params["v"]) ** 2).mean()
+
+    step, params = step_of(loss, optimizer := optax.sgd(0.1)), {"w": DATA.T, "v": DATA}
+    program = read(text_of(step, (params, optimizer.init(params), jax.random.key(0), DATA)), inference=True)
+    run = execute(program.module, {**params, "x": DATA})
+    assert not draws(program)
+    (value,) = run.outputs.values()
+    assert float(value) == pytest.approx(float(loss(params, None, DATA, 0.0)), rel=1e-5)
+
+
 def _noise(kind: str) -> Any:
     def loss(params: Any, key: Any, x: Any) -> Any:
         with jax.named_scope("noise"):
