@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from xdsl.dialects.builtin import ModuleOp
 
+    from npuc.frontends.layout import Layout
+
     Array = npt.NDArray[Any]
 
 
@@ -139,7 +141,8 @@ class Program:
     with them unless it is given others. `unneeded` names inputs of the source that nothing kept of it reads: a run
     ignores values for them. `unchecked` are assumptions about data that no operation of the module checks: with any, a
     run is refused. `text` writes the program in the network language; None where that is not possible, or its source is
-    in that language.
+    in that language. `layouts` are those of arguments that lie in another order than their source has them, by name: a
+    run takes and gives values in the source's.
     """
 
     module: ModuleOp
@@ -148,6 +151,7 @@ class Program:
     unneeded: frozenset[str] = frozenset()
     unchecked: tuple[str, ...] = ()
     text: Callable[[], str] | None = None
+    layouts: Mapping[str, Layout] = field(default_factory=dict[str, "Layout"])
 
 
 class Parameters(Protocol):

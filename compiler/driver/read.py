@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from npuc.compiler.core.verify import SourceTexts
     from npuc.frontends.base import Array, Frontend, Source
+    from npuc.frontends.layout import Layout
 
 
 def read_program(
@@ -27,13 +28,15 @@ def read_program(
     split_depthwise: bool = False,
     values: dict[str, Callable[[], Array]] | None = None,
     unneeded: set[str] | None = None,
+    layouts: dict[str, Layout] | None = None,
 ) -> ModuleOp:
     """
     The module that a source holds, verified, whatever its level, in which each argument and result has a name.
 
     Of a source that lists layers only those that `only` names are read; `remarks` gets what its reader has to say
     (None: who listens to remarks), `values` the values that it has for arguments, by name, `unneeded` the inputs of the
-    source that it lacks. `split_depthwise` takes the depthwise convolutions of a table apart as SCALE-Sim does.
+    source that it lacks, `layouts` those of arguments that lie in another order than in the source. `split_depthwise`
+    takes the depthwise convolutions of a table apart as SCALE-Sim does.
     """
     from npuc.compiler.core.verify import name_signatures, require_function, verify_module
 
@@ -53,6 +56,8 @@ def read_program(
         values.update(program.values)
     if unneeded is not None:
         unneeded |= program.unneeded
+    if layouts is not None:
+        layouts.update(program.layouts)
     if not frontend.trusted:
         verify_module(program.module, sources)
         require_function(program.module)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 from typing_extensions import Unpack
 from xdsl.dialects.builtin import ModuleOp
@@ -35,6 +36,7 @@ from npuc.compiler.interpreter.noted import Density
 from npuc.compiler.interpreter.numbers import element_name
 from npuc.dialects.provenance import layer_of, role_of
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
+from npuc.frontends.layout import Layout
 from npuc.frontends.source import Source, SourceLike, open_source, text_source
 
 
@@ -90,13 +92,15 @@ def run_program(
     with without_cycle_collection():
         values: dict[str, Callable[[], npt.NDArray[Any]]] = {}
         unneeded: set[str] = set()
-        module = lowered_source(source, options, values, unneeded, read=choose, say=say, watchers=watchers)
+        layouts: dict[str, Layout] = {}
+        module = lowered_source(source, options, values, unneeded, layouts, read=choose, say=say, watchers=watchers)
         inputs = {name: value for name, value in inputs.items() if name not in unneeded}
         if options.inference:
             for name in inputs.keys() - _names(module):
                 if name in _names(lowered_source(source, _whole_step(options))):
                     del inputs[name]
     names = _names(module)
+    inputs = {name: layouts[name].stored(name, np.asarray(x)) if name in layouts else x for name, x in inputs.items()}
     inputs |= {name: values[name]() for name in names & values.keys() - inputs.keys()}
 
     def feed(step: int) -> Batch:
@@ -111,6 +115,8 @@ def run_program(
                 run.data = one.said
                 if isinstance(one, Dataset):
                     run.held_out = held_out_accuracy(source, options, run, one)
+        for found in (run.params, run.gradients, run.updated):
+            found.update({name: layouts[name].given(value) for name, value in found.items() if name in layouts})
         return run
     except MemoryError as e:
         raise UsageError(f"out of memory: {e}", hint="make the network or its data smaller") from e
@@ -166,12 +172,14 @@ _GROUPS = {ArgumentKind.PARAM: "params", ArgumentKind.STATE: "states", ArgumentK
 
 def describe_program(source: Source, keywords: RunKeywords) -> Description:
     """The arguments and outputs of a program after the passes that the options ask for."""
-    func = the_function(lowered_source(source, run_options(keywords)))
+    layouts: dict[str, Layout] = {}
+    func = the_function(lowered_source(source, run_options(keywords), layouts=layouts))
     found: Description = {name: {} for name in ("inputs", "labels", "params", "states", "stats", "outputs")}
     for argument in arguments_of(func):
         group = _GROUPS.get(argument.kind, "labels" if argument.labels else "inputs")
-        type = argument_type(func, argument)
-        found[group][argument.name] = {"shape": list(type.get_shape()), "dtype": element_name(type.element_type)}
+        type, layout = argument_type(func, argument), layouts.get(argument.name)
+        shape = list(type.get_shape() if layout is None else layout.shape)
+        found[group][argument.name] = {"shape": shape, "dtype": element_name(type.element_type)}
     for result in results_of(func):
         if result.output is not None:
             type = result_type(func, result)

@@ -17,13 +17,15 @@ from npuc.frontends.jax.biases import mark_biases
 from npuc.frontends.jax.dropouts import find_dropouts, random_remark, sharers_of
 from npuc.frontends.jax.flatten import flatten
 from npuc.frontends.jax.layers import set_layers
+from npuc.frontends.jax.layouts import Layouts, layouts_of
 from npuc.frontends.jax.load import load
 from npuc.frontends.jax.random import is_unsigned
 from npuc.frontends.jax.roles import set_roles
 from npuc.frontends.jax.step import finish_step
 from npuc.frontends.jax.translate import translate
 from npuc.frontends.jax.values import FlatProgram, HloValue, Known, needed
-from npuc.frontends.jax.views import Views, constant, whole
+from npuc.frontends.jax.views import TensorView, Views, constant, turned, whole
+from npuc.frontends.layout import Layout, inverse
 from npuc.frontends.script.context import CallContext
 from npuc.frontends.script.direct import DirectScript
 from npuc.frontends.script.freeze import Frozen
@@ -59,6 +61,9 @@ class _Reading:
         self.flat, self.signature = flat, signature
         self.views = Views()
         self.names: dict[str, int] = {}
+        self.layouts: Layouts = {}
+        self.moved: dict[str, Layout] = {}
+        """The layouts by the names that the program has."""
 
     def forward(self) -> Program:
         """A forward function, in training with the loss that is asked for."""
@@ -75,13 +80,14 @@ class _Reading:
         flat = needed(self.flat, kept)
         set_layers(flat, replace(signature, updates={}))  # of a step what is left are other results
         mark_biases(flat)
+        self.layouts = layouts_of(flat, signature, is_step=False)
         weights = self._inputs(script, flat)
         self.views.sharers = sharers_of(flat)
         translate(flat, script, self.views, self.filename, False)
         numbers = [number for number in range(len(self.flat.results)) if number not in signature.updates]
         outputs = dict(zip(self._result_names(numbers), self._outputs(script, flat), strict=True))
         remarks = complete(script, outputs, Wanted(request.results, request.losses, request.optimizer))
-        remarks += [*random_remark(flat), *self._left_out()]
+        remarks += [*random_remark(flat), *self._left_out(), *self._moved()]
         if "param" not in signature.kinds:
             remarks.append("found no parameters, as no argument has a name: export with as_text(debug_info=True)")
         frozen.check()
@@ -94,7 +100,7 @@ class _Reading:
 
             return network_text(script.definition, script.classes, [])
 
-        return Program(module, tuple(remarks), values, script.unneeded(module), text=text)
+        return Program(module, tuple(remarks), values, script.unneeded(module), text=text, layouts=self.moved)
 
     def step(self) -> Program:
         """A whole training step, with its phases."""
@@ -115,6 +121,7 @@ class _Reading:
         flat = needed(self.flat, self.flat.results)
         set_roles(flat, signature)
         set_layers(flat, signature)
+        self.layouts = layouts_of(flat, signature, is_step=True)
         self._inputs(script, flat)
         translate(flat, script, self.views, self.filename, True)
         results: dict[str, int] = {}
@@ -126,7 +133,20 @@ class _Reading:
         module = script.finish()
         finish_step(module, flat, signature, self.names, results)
         unneeded = script.unneeded(module) - set(signature.names)
-        return Program(module, (*self._remarks(), *random_remark(flat), *self._left_out()), unneeded=unneeded)
+        remarks = (*self._remarks(), *random_remark(flat), *self._left_out(), *self._moved())
+        return Program(module, remarks, unneeded=unneeded, layouts=self.moved)
+
+    def _moved(self) -> list[str]:
+        """What lies otherwise than JAX has it, for the user."""
+        if not self.moved:
+            return []
+        name, layout = next(iter(self.moved.items()))
+        rest = f" and {len(self.moved) - 1} more" if len(self.moved) > 1 else ""
+        verb, pronoun = ("lie", "them") if rest else ("lies", "it")
+        return [
+            f"'{name}' {list(layout.shape)}{rest} {verb} as the language has {pronoun}, {list(layout.stored_shape)}; "
+            f"npuc run takes and gives {pronoun} as JAX has {pronoun}"
+        ]
 
     def _left_out(self) -> list[str]:
         """Which results of the function the program lacks, for the user."""
@@ -157,18 +177,25 @@ class _Reading:
         }
         is_step = not script.training and self.signature.is_step and not self.request.inference
         for number, made in enumerate(flat.arguments):
-            name, type = self.signature.names[number], made.type
+            name, type, layout = self.signature.names[number], made.type, self.layouts.get(made)
+            shape = type.shape if layout is None else layout.stored_shape
             if made not in used and not any(made is result for result in flat.results):
                 continue
             with script.node(1):
                 if self.signature.kinds[number] == "param" and not is_step:
-                    weight = Weight(name, type.shape, type.element, trained=True)
+                    weight = Weight(name, shape, type.element, trained=True)
                     variable = CallContext(script, name).variable(weight)
                     weights.append(weight)
                 else:
-                    variable = self._input(script, name, type.element, type.shape)
+                    variable = self._input(script, name, type.element, shape)
                     self.names[variable.text] = number
-            self.views.values[made] = whole(variable, type.shape, type.element)
+            if layout is None or layout.split:
+                self.views.values[made] = whole(variable, type.shape, type.element)
+            else:
+                axes = tuple(inverse(layout.order))
+                self.views.values[made] = TensorView(variable, axes, type.shape, type.element)
+            if layout is not None:
+                self.moved[variable.text] = layout
         return weights
 
     def _input(self, script: DirectScript, name: str, element: str, shape: tuple[int, ...]) -> Name:
@@ -184,7 +211,10 @@ class _Reading:
             last = result.op.number if isinstance(result, HloValue) and result.op is not None else len(flat.ops) + 1
             with script.node(last):
                 value = self.views.of(context, result)
-                found.append(self.views.plain(context, constant(context, value) if isinstance(value, Known) else value))
+                value = constant(context, value) if isinstance(value, Known) else value
+                updated = self.signature.updates.get(number)
+                layout = None if updated is None else self.layouts.get(flat.arguments[updated])
+                found.append(self.views.plain(context, value if layout is None else turned(value, layout.order)))
         return found
 
     def _result_names(self, numbers: range | list[int]) -> list[str]:

@@ -121,6 +121,8 @@ class FlatOp:
     layer: str = ""
     product: FlatOp | None = None
     """The product that an addition adds a bias to."""
+    order: tuple[int, ...] | None = None
+    """The order of the axes of images that a reshape makes one; None for that in which JAX has them."""
     is_biased: bool = False
     """Whether a product is read by the addition of a bias alone."""
 

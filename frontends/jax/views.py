@@ -141,6 +141,12 @@ def whole(name: Name, shape: Sequence[int], element: str) -> TensorView:
     return TensorView(name, tuple(range(len(shape))), tuple(shape), element)
 
 
+def turned(value: TensorView, order: Sequence[int]) -> TensorView:
+    """A view with its axes in an order."""
+    axes, shape = tuple(value.axes[axis] for axis in order), tuple(value.shape[axis] for axis in order)
+    return TensorView(value.name, axes, shape, value.element)
+
+
 def checked(element: str) -> str:
     """An element type that the language has. Raises `Refused`."""
     if element not in ELEMENT_TYPES:

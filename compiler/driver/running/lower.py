@@ -45,6 +45,7 @@ from npuc.compiler.driver.read import read_program, refuse_opaque, texts_of
 from npuc.compiler.driver.running.options import RunOptions
 from npuc.compiler.driver.watch.asked import asked_watchers, check_shown
 from npuc.compiler.driver.watch.watcher import Watcher, Watchers
+from npuc.frontends.layout import Layout
 from npuc.frontends.mlir import make_context
 from npuc.frontends.source import Source
 from npuc.hardware import Hardware, load_hardware
@@ -57,6 +58,7 @@ def lowered_source(
     options: RunOptions,
     values: dict[str, Callable[[], npt.NDArray[Any]]] | None = None,
     unneeded: set[str] | None = None,
+    layouts: dict[str, Layout] | None = None,
     *,
     read: Callable[[ModuleOp], object] | None = None,
     say: Say | None = None,
@@ -66,12 +68,13 @@ def lowered_source(
     The program of a source after the passes that `pipeline`, `level` and `opt_level` ask for.
 
     It is lowered to be executed, at any level; `lower_program` lowers to what a backend scores. `values` gets the
-    values that the source has for arguments, `unneeded` the names of inputs that it does without. `read` looks at the
+    values that the source has for arguments, `unneeded` the names of inputs that it does without, `layouts` those of
+    arguments that lie in another order than in the source. `read` looks at the
     program before any pass. `say` and `watchers` are as in `run_program`.
     """
     pipeline = options.pipeline
     sources = texts_of(source)
-    module = read_program(source, options, sources, values=values, unneeded=unneeded)
+    module = read_program(source, options, sources, values=values, unneeded=unneeded, layouts=layouts)
     with sources.quoted():
         refuse_opaque(module)
     if read is not None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from npuc.frontends.jax.context import HloContext, Meaning, brief, registry
+from npuc.frontends.jax.layouts import parts_of
 from npuc.frontends.jax.operators.products import moved
 from npuc.frontends.jax.values import FlatOp, HloValue, Known, Operand
 from npuc.frontends.jax.views import TensorView, Value, constant
@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
-_PARTS = re.compile(r"\[([^\]]*)\]x\[([^\]]*)\]->\[([^\]]*)\]")
 
 
 @operator("convolution")
 def convolution(c: HloContext) -> Value:
-    numbers = _PARTS.search(c.flat.op.texts["dimension_numbers"])
-    if numbers is None:
+    parts = parts_of(c.flat)
+    if parts is None:
         raise Refused("found dimension numbers of another form")
-    parts = [[part.strip() for part in group.split(",")] for group in numbers.groups()]
     rank = len(parts[0]) - 2
     if not 1 <= rank <= 3:
         raise Refused(f"found a convolution over {rank} axes, expected 1 to 3")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from npuc.frontends.jax.context import HloContext, Meaning, registry
-from npuc.frontends.jax.operators.products import turned_product
+from npuc.frontends.jax.operators.products import moved, turned_product
 from npuc.frontends.jax.values import Known
 from npuc.frontends.jax.views import TensorView, Value, constant
 from npuc.frontends.script.weights import Refused
@@ -24,6 +24,9 @@ def broadcast_in_dim(c: HloContext) -> Value:
 @operator("reshape")
 def reshape(c: HloContext) -> Value:
     x = c.view(0)
+    if c.flat.order is not None:  # what reads it has its rows in this order, too
+        turned = moved(c, x, c.flat.order)
+        return c.result(c.call("reshape", turned, list(c.type.shape)))
     places = [place for place, size in zip(x.axes, x.shape, strict=True) if size != 1]
     if [size for size in x.shape if size != 1] == [size for size in c.type.shape if size != 1]:
         rest = iter(places)

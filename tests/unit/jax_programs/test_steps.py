@@ -34,6 +34,16 @@ def read(text: str, **request: Any) -> Program:
     return program
 
 
+def run_of(program: Program, given: dict[str, Any], module: Any = None) -> Any:
+    """A run that takes and gives values as JAX has them."""
+    layouts = program.layouts
+    stored = {name: layouts[name].stored(name, x) if name in layouts else x for name, x in given.items()}
+    run = execute(module or program.module, stored)
+    for found in (run.gradients, run.updated):
+        found.update({name: layouts[name].given(x) for name, x in found.items() if name in layouts})
+    return run
+
+
 def named(program: Program, arguments: Any) -> dict[str, Any]:
     """The values of JAX's arguments by the names that the program has, where it reads them."""
     wanted = {one.name for one in arguments_of(the_function(program.module))}
@@ -65,7 +75,7 @@ def test_a_step_gives_the_numbers_of_jax(name: str, optimizer: str) -> None:
         for name in _names(keys_of(jax.tree_util.keystr(path)))
     }
     wanted = {one.name for one in arguments_of(the_function(program.module))}
-    run = execute(program.module, {name: value for name, value in given.items() if name in wanted})
+    run = run_of(program, {name: value for name, value in given.items() if name in wanted})
     params, state, loss = jax.jit(function)(*arguments)
     assert run.loss == pytest.approx(float(loss), rel=1e-5)
     expected = {
@@ -99,7 +109,7 @@ def test_gradients_that_npuc_derives_are_those_of_jax(name: str) -> None:
         for path, value in jax.tree_util.tree_flatten_with_path(net.params)[0]
     }
     given |= {"x": np.asarray(net.data[0]), "y": np.asarray(net.data[1])}
-    run = execute(whole_step(program.module), given)
+    run = run_of(program, given, module=whole_step(program.module))
     value, gradients = jax.value_and_grad(net.loss)(net.params, *net.data)
     assert run.loss == pytest.approx(float(value), rel=1e-5)
     expected = jax.tree_util.tree_flatten_with_path(gradients)[0]
@@ -227,7 +237,7 @@ def test_gradients_of_convolutions(stride: int, groups: int, kernel: int, dilati
     }
     x = random.normal(size=(2, 9, 9, 3)).astype("float32")
     program = read(text_of(step, (params, x)))
-    run = execute(program.module, {**params, "x": x})
+    run = run_of(program, {**params, "x": x})
     updated, value = jax.jit(step)(params, x)
     assert run.loss == pytest.approx(float(value), rel=1e-5)
     for name, expected in updated.items():
