@@ -36,6 +36,18 @@ class JaxProgram:
         return step, (self.params, optimizer.init(self.params), *self.data)
 
 
+def run_of(program: Any, given: dict[str, Any], module: Any = None) -> Any:
+    """A run that takes and gives values as JAX has them."""
+    from npuc.compiler.interpreter.execute import execute
+
+    layouts = program.layouts
+    stored = {name: layouts[name].stored(name, x) if name in layouts else x for name, x in given.items()}
+    run = execute(module or program.module, stored)
+    for found in (run.gradients, run.updated):
+        found.update({name: layouts[name].given(x) for name, x in found.items() if name in layouts})
+    return run
+
+
 def random_array(*shape: int, seed: int = 0, scale: float = 0.3) -> Any:
     import jax
     import numpy as np

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from npuc.compiler import compile_source
-from npuc.compiler.interpreter.execute import execute
 from npuc.dialects.provenance import layer_of, role_of
 from npuc.frontends.base import Program, Request
 from npuc.frontends.jax.operators import convolutions
 from npuc.frontends.source import text_source
-from tests.jax_programs import text_of
+from tests.jax_programs import run_of, text_of
 
 jax = pytest.importorskip("jax")
 optax = pytest.importorskip("optax")
@@ -99,7 +98,7 @@ def check_steps(block: Block, program: Program, count: int = 3) -> None:
     """Losses and parameters of some steps are those of JAX."""
     params, (x, y) = block.params, block.data
     for _ in range(count):
-        run = execute(program.module, {**params, "x": x, "y": y})
+        run = run_of(program, {**params, "x": x, "y": y})
         params, value = jax.jit(block.step)(params, x, y)
         assert run.loss == pytest.approx(float(value), rel=1e-5, abs=1e-5)
         for name, expected in params.items():
@@ -169,7 +168,7 @@ def test_other_numbers_of_axes(rank: int, dilation: int) -> None:
     x = random.normal(0, 1, (2, 2, *(6,) * rank)).astype("float32")
     program = read(text_of(step, (params, x)))
     for _ in range(2):
-        run = execute(program.module, {**params, "x": x})
+        run = run_of(program, {**params, "x": x})
         params, value = jax.jit(step)(params, x)
         assert run.loss == pytest.approx(float(value), rel=1e-5)
         for name, expected in params.items():

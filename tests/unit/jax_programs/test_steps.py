@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from npuc.compiler import compile_source
-from npuc.compiler.interpreter.execute import execute, the_function
+from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.transforms.autodiff import whole_step
 from npuc.dialects.provenance import layer_of, role_of
 from npuc.dialects.train.signature import arguments_of
 from npuc.frontends.base import Program, Request
 from npuc.frontends.jax.arguments import keys_of
 from npuc.frontends.source import text_source
-from tests.jax_programs import PROGRAMS, convnet, gpt, mlp, text_of
+from tests.jax_programs import PROGRAMS, convnet, gpt, mlp, run_of, text_of
 
 jax = pytest.importorskip("jax")
 optax = pytest.importorskip("optax")
@@ -32,16 +32,6 @@ def read(text: str, **request: Any) -> Program:
     program = source.frontend.read(source, Request(**request))
     program.module.verify()
     return program
-
-
-def run_of(program: Program, given: dict[str, Any], module: Any = None) -> Any:
-    """A run that takes and gives values as JAX has them."""
-    layouts = program.layouts
-    stored = {name: layouts[name].stored(name, x) if name in layouts else x for name, x in given.items()}
-    run = execute(module or program.module, stored)
-    for found in (run.gradients, run.updated):
-        found.update({name: layouts[name].given(x) for name, x in found.items() if name in layouts})
-    return run
 
 
 def named(program: Program, arguments: Any) -> dict[str, Any]:
