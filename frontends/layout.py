@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.frozen import frozen
 
 if TYPE_CHECKING:
-    from npuc.frontends.base import Array
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
 
 
 @frozen
