@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from xdsl.dialects.builtin import ModuleOp
 
-    from npuc.frontends.layout import Layout
+    from npuc.frontends.layout import ArgumentLayout
 
     Array = npt.NDArray[Any]
 
@@ -151,7 +151,7 @@ class Program:
     unneeded: frozenset[str] = frozenset()
     unchecked: tuple[str, ...] = ()
     text: Callable[[], str] | None = None
-    layouts: Mapping[str, Layout] = field(default_factory=dict[str, "Layout"])
+    layouts: Mapping[str, ArgumentLayout] = field(default_factory=dict[str, "ArgumentLayout"])
 
 
 class Parameters(Protocol):

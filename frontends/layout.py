@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @frozen
-class Layout:
+class ArgumentLayout:
     """
     An argument of a shape in the source, whose axes lie in an order in the program: the first is axis `order[0]`.
 
@@ -52,6 +52,6 @@ def inverse(order: Sequence[int]) -> list[int]:
     return sorted(range(len(order)), key=order.__getitem__)
 
 
-def is_moved(layout: Layout) -> bool:
+def is_moved(layout: ArgumentLayout) -> bool:
     """Whether a layout is another one than the source's."""
     return layout.order != tuple(range(len(layout.order))) and prod(layout.shape) > 0

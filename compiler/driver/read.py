@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from npuc.compiler.core.verify import SourceTexts
     from npuc.frontends.base import Array, Frontend, Source
-    from npuc.frontends.layout import Layout
+    from npuc.frontends.layout import ArgumentLayout
 
 
 def read_program(
@@ -28,7 +28,7 @@ def read_program(
     split_depthwise: bool = False,
     values: dict[str, Callable[[], Array]] | None = None,
     unneeded: set[str] | None = None,
-    layouts: dict[str, Layout] | None = None,
+    layouts: dict[str, ArgumentLayout] | None = None,
 ) -> ModuleOp:
     """
     The module that a source holds, verified, whatever its level, in which each argument and result has a name.

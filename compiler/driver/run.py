@@ -36,7 +36,7 @@ from npuc.compiler.interpreter.noted import Density
 from npuc.compiler.interpreter.numbers import element_name
 from npuc.dialects.provenance import layer_of, role_of
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
-from npuc.frontends.layout import Layout
+from npuc.frontends.layout import ArgumentLayout
 from npuc.frontends.source import Source, SourceLike, open_source, text_source
 
 
@@ -92,7 +92,7 @@ def run_program(
     with without_cycle_collection():
         values: dict[str, Callable[[], npt.NDArray[Any]]] = {}
         unneeded: set[str] = set()
-        layouts: dict[str, Layout] = {}
+        layouts: dict[str, ArgumentLayout] = {}
         module = lowered_source(source, options, values, unneeded, layouts, read=choose, say=say, watchers=watchers)
         inputs = {name: value for name, value in inputs.items() if name not in unneeded}
         if options.inference:
@@ -172,7 +172,7 @@ _GROUPS = {ArgumentKind.PARAM: "params", ArgumentKind.STATE: "states", ArgumentK
 
 def describe_program(source: Source, keywords: RunKeywords) -> Description:
     """The arguments and outputs of a program after the passes that the options ask for."""
-    layouts: dict[str, Layout] = {}
+    layouts: dict[str, ArgumentLayout] = {}
     func = the_function(lowered_source(source, run_options(keywords), layouts=layouts))
     found: Description = {name: {} for name in ("inputs", "labels", "params", "states", "stats", "outputs")}
     for argument in arguments_of(func):

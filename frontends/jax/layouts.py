@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from npuc.frontends.jax.values import FlatOp, FlatProgram, HloValue, Operand, made_of
-from npuc.frontends.layout import Layout, is_moved
+from npuc.frontends.layout import ArgumentLayout, is_moved
 
 if TYPE_CHECKING:
     from npuc.frontends.jax.arguments import StepSignature
 
-Layouts = dict[HloValue, Layout]
+Layouts = dict[HloValue, ArgumentLayout]
 PARTS = re.compile(r"\[([^\]]*)\]x\[([^\]]*)\]->\[([^\]]*)\]")
 _ALONG = frozenset(
     "add subtract multiply divide maximum minimum tanh logistic select exponential convert negate reduce_window".split()
@@ -60,7 +60,7 @@ def _add(found: Layouts, operand: Operand, order: Sequence[int]) -> None:
         permutation = operand.op.op.ints["permutation"]
         order, operand = [permutation[axis] for axis in order], operand.op.operands[0]
     if isinstance(operand, HloValue) and operand.op is None and operand not in found:
-        found[operand] = Layout(operand.type.shape, tuple(order))
+        found[operand] = ArgumentLayout(operand.type.shape, tuple(order))
 
 
 def _states(flat: FlatProgram, signature: StepSignature, found: Layouts) -> None:
@@ -96,7 +96,7 @@ def _flattened(flat: FlatProgram, found: Layouts) -> None:
         for matrix in matrices:
             assert matrix is not None
             rest = [axis - 1 for axis in order[1:]]
-            found[matrix] = Layout(matrix.type.shape, (*rest, len(rest)), (*shape[1:], matrix.type.shape[1]))
+            found[matrix] = ArgumentLayout(matrix.type.shape, (*rest, len(rest)), (*shape[1:], matrix.type.shape[1]))
 
 
 def _readers(flat: FlatProgram) -> Mapping[HloValue, list[object]]:

@@ -25,7 +25,7 @@ from npuc.frontends.jax.step import finish_step
 from npuc.frontends.jax.translate import translate
 from npuc.frontends.jax.values import FlatProgram, HloValue, Known, needed
 from npuc.frontends.jax.views import TensorView, Views, constant, turned, whole
-from npuc.frontends.layout import Layout, inverse
+from npuc.frontends.layout import ArgumentLayout, inverse
 from npuc.frontends.script.context import CallContext
 from npuc.frontends.script.direct import DirectScript
 from npuc.frontends.script.freeze import Frozen
@@ -62,7 +62,7 @@ class _Reading:
         self.views = Views()
         self.names: dict[str, int] = {}
         self.layouts: Layouts = {}
-        self.moved: dict[str, Layout] = {}
+        self.moved: dict[str, ArgumentLayout] = {}
         """The layouts by the names that the program has."""
 
     def forward(self) -> Program:

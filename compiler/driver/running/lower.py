@@ -45,7 +45,7 @@ from npuc.compiler.driver.read import read_program, refuse_opaque, texts_of
 from npuc.compiler.driver.running.options import RunOptions
 from npuc.compiler.driver.watch.asked import asked_watchers, check_shown
 from npuc.compiler.driver.watch.watcher import Watcher, Watchers
-from npuc.frontends.layout import Layout
+from npuc.frontends.layout import ArgumentLayout
 from npuc.frontends.mlir import make_context
 from npuc.frontends.source import Source
 from npuc.hardware import Hardware, load_hardware
@@ -58,7 +58,7 @@ def lowered_source(
     options: RunOptions,
     values: dict[str, Callable[[], npt.NDArray[Any]]] | None = None,
     unneeded: set[str] | None = None,
-    layouts: dict[str, Layout] | None = None,
+    layouts: dict[str, ArgumentLayout] | None = None,
     *,
     read: Callable[[ModuleOp], object] | None = None,
     say: Say | None = None,

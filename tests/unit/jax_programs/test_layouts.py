@@ -16,7 +16,7 @@ from npuc.compiler import describe_file, run_file
 from npuc.compiler.core.errors import UsageError
 from npuc.dialects.provenance import role_of
 from npuc.frontends.base import Program, Request
-from npuc.frontends.layout import Layout, is_moved
+from npuc.frontends.layout import ArgumentLayout, is_moved
 from npuc.frontends.source import text_source
 from tests.jax_beside.vision import VISION
 from tests.jax_programs import JaxProgram, random_array, text_of
@@ -25,7 +25,7 @@ from tests.jax_programs import JaxProgram, random_array, text_of
 @given(st.data())
 def test_what_is_stored_comes_back(data: st.DataObject) -> None:
     shape = data.draw(arrays.array_shapes(max_dims=4, max_side=4))
-    layout = Layout(shape, tuple(data.draw(st.permutations(range(len(shape))))))
+    layout = ArgumentLayout(shape, tuple(data.draw(st.permutations(range(len(shape))))))
     values = np.arange(np.prod(shape)).reshape(shape)
     stored = layout.stored("w", values)
     assert stored.shape == layout.stored_shape
@@ -35,7 +35,7 @@ def test_what_is_stored_comes_back(data: st.DataObject) -> None:
 
 def test_rows_may_have_another_order() -> None:
     """Rows of 2 places and 3 channels, by channels."""
-    layout = Layout((6, 1), (1, 0, 2), (2, 3, 1))
+    layout = ArgumentLayout((6, 1), (1, 0, 2), (2, 3, 1))
     stored = layout.stored("w", np.arange(6)[:, None])
     assert stored.ravel().tolist() == [0, 3, 1, 4, 2, 5]
     assert layout.given(stored).ravel().tolist() == [0, 1, 2, 3, 4, 5]
@@ -43,7 +43,7 @@ def test_rows_may_have_another_order() -> None:
 
 def test_a_wrong_shape_is_told_in_the_order_of_the_source() -> None:
     with pytest.raises(UsageError, match="input 'w' has shape 4x3, expected 3x4"):
-        Layout((3, 4), (1, 0)).stored("w", np.zeros((4, 3)))
+        ArgumentLayout((3, 4), (1, 0)).stored("w", np.zeros((4, 3)))
 
 
 def _file(folder: Path, function: Any, arguments: Any) -> str:
