@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import struct
 import subprocess
 import sys
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 EXTRA = 'pip install "npuc[jax]"'
 BYTECODE = b"ML\xefR"
 SECONDS = 60
-"""That reading may take: bytes beyond the first million count for more."""
+"""That reading may take of a processor: bytes beyond the first million count for more."""
+WAIT = 8
+"""So many times as long may it take by the clock, on a machine that does other things."""
 MEMORY = 5 << 28
 """
 The bytes of address space that reading may take, besides what grows with the file.
@@ -71,11 +74,14 @@ def _asked(content: bytes, filename: str) -> Answer:
     """What the process that reads a file says of it."""
     seconds = 8 + SECONDS * (len(content) >> 20) // 10
     limit = MEMORY + 8 * len(content)
-    command = [sys.executable, "-m", "npuc.frontends.jax.worker", str(limit)]
+    command = [sys.executable, "-m", "npuc.frontends.jax.worker", str(limit), str(seconds)]
+    late = SourceError(f"{filename}: reading the module takes more than {seconds} s of a processor")
     try:
-        done = subprocess.run(command, input=content, capture_output=True, timeout=seconds, check=False)
+        done = subprocess.run(command, input=content, capture_output=True, timeout=WAIT * seconds, check=False)
     except subprocess.TimeoutExpired:
-        raise SourceError(f"{filename}: reading the module takes more than {seconds} s") from None
+        raise late from None
+    if done.returncode in (-signal.SIGKILL, -getattr(signal, "SIGXCPU", 0)):
+        raise late
     if done.returncode:
         raise SourceError(f"{filename}: JAX's reader of MLIR failed on the file", hint="the file is damaged")
     try:

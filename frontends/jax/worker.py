@@ -218,12 +218,17 @@ def _first(text: str) -> str:
 
 
 def main() -> None:
-    """Read a module from the input, write it to the output; the argument is the most bytes of address space."""
+    """
+    Read a module from the input, write it to the output.
+
+    The arguments are the most bytes of address space, and the most seconds of a processor.
+    """
     try:
         import resource
 
-        limit = int(sys.argv[1])
+        limit, seconds = map(int, sys.argv[1:])
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     except (ImportError, ValueError, OSError):
         pass  # a system without such limits
     try:
