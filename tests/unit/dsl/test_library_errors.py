@@ -45,7 +45,7 @@ from tests.unit.dsl.block_calls import build, message
         ("h = multi_head_attention(x, 2, mask=3)", 37, "mask", "found integer 3, expected a tensor"),
         ("h = multi_head_attention(x, 2, causal=3)", 39, "causal", "found integer 3, expected true or false"),
         ("h = multi_head_attention(x, 2, dropout=2)", 40, "dropout", "found 2.0, expected at least 0 and below 1"),
-        ("h = multi_head_attention(x, 2, bias=0)", 37, "bias", "found integer 0, expected a boolean"),
+        ("h = multi_head_attention(x, 2, bias=0)", 37, "bias", "found integer 0, expected a boolean or a tensor"),
         ("h = multi_head_attention(x, 2, kv_heads=3)", 41, "kv_heads", "found 3, expected a divisor of the heads, 2"),
         ("h = multi_head_attention(x, 2, kv_heads=-1)", 41, "kv_heads", "found -1, expected a positive integer"),
         ("h = multi_head_attention(x, 2, size=0.5)", 37, "size", "found 0.5, expected a positive integer"),
