@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from npuc.frontends.jax.context import HloContext
 
 _SPREADS = ("broadcast_in_dim", "reshape")
+MOST_SPREADS = 8
+"""So many of them, one after the other, are looked behind."""
 
 
 def mark_biases(flat: FlatProgram) -> None:
@@ -41,7 +43,9 @@ def mark_biases(flat: FlatProgram) -> None:
 
 def _is_spread(operand: Operand) -> bool:
     """Whether an operand is one axis of numbers that is repeated along others."""
-    while isinstance(operand, HloValue) and operand.op is not None and operand.op.kind in _SPREADS:
+    for _ in range(MOST_SPREADS):
+        if not isinstance(operand, HloValue) or operand.op is None or operand.op.kind not in _SPREADS:
+            break
         operand = operand.op.operands[0]
         if len(operand.type.shape) == 1:
             return True

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Layouts = dict[HloValue, ArgumentLayout]
 PARTS = re.compile(r"\[([^\]]*)\]x\[([^\]]*)\]->\[([^\]]*)\]")
+MOST_TRANSPOSES = 16
+"""So many of an argument, one after the other, are looked behind."""
 _ALONG = frozenset(
     "add subtract multiply divide maximum minimum tanh logistic select exponential convert negate reduce_window".split()
 )
@@ -56,7 +58,9 @@ def layouts_of(flat: FlatProgram, signature: StepSignature, *, is_step: bool) ->
 
 def _add(found: Layouts, operand: Operand, order: Sequence[int]) -> None:
     """The layout of the argument that an operand is, transposed or not."""
-    while isinstance(operand, HloValue) and operand.op is not None and operand.op.kind == "transpose":
+    for _ in range(MOST_TRANSPOSES):
+        if not isinstance(operand, HloValue) or operand.op is None or operand.op.kind != "transpose":
+            break
         permutation = operand.op.op.ints["permutation"]
         order, operand = [permutation[axis] for axis in order], operand.op.operands[0]
     if isinstance(operand, HloValue) and operand.op is None and operand not in found:
@@ -81,11 +85,12 @@ def _states(flat: FlatProgram, signature: StepSignature, found: Layouts) -> None
 def _flattened(flat: FlatProgram, found: Layouts) -> None:
     """Matrices by which images are multiplied whose axes but the first are made one, of which nothing else is read."""
     readers: Mapping[HloValue, list[object]] = _readers(flat)
+    orders = _orders(flat)
     for op in flat.ops:
         source = op.operands[0] if op.operands else None
         if op.kind != "reshape" or not isinstance(source, HloValue) or len(op.results[0].type.shape) != 2:
             continue
-        order, shape = _order(source), source.type.shape
+        order, shape = orders.get(source), source.type.shape
         if order is None or order[0] != 0 or op.results[0].type.shape[0] != shape[0] or order == sorted(order):
             continue
         products = readers[op.results[0]]
@@ -120,19 +125,17 @@ def _matrix(op: object, rows: HloValue, readers: Mapping[HloValue, list[object]]
     return matrix if len(readers[matrix]) == 1 else None
 
 
-def _order(made: HloValue, depth: int = 50) -> list[int] | None:
-    """The axes of images in the order in which a convolution before leaves them; None where none is before."""
-    op, rank = made.op, len(made.type.shape)
-    if op is None or depth == 0:
-        return None
-    if op.kind == "convolution":
-        parts = parts_of(op)
-        spatial = [str(axis) for axis in range(rank - 2)]
-        return None if parts is None else [parts[2].index(part) for part in ("b", "f", *spatial)]
-    if op.kind not in _ALONG:
-        return None
-    for operand in op.operands:
-        if isinstance(operand, HloValue) and len(operand.type.shape) == rank:
-            if (found := _order(operand, depth - 1)) is not None:
-                return found
-    return None
+def _orders(flat: FlatProgram) -> Mapping[HloValue, list[int]]:
+    """Of what lies as images do the order in which a convolution before leaves their axes, of the first operand."""
+    found: dict[HloValue, list[int]] = {}
+    for op in flat.ops:
+        for made in op.results:
+            rank = len(made.type.shape)
+            if op.kind == "convolution" and (parts := parts_of(op)) is not None:
+                found[made] = [parts[2].index(part) for part in ("b", "f", *(str(axis) for axis in range(rank - 2)))]
+            elif op.kind in _ALONG:
+                for operand in op.operands:
+                    if isinstance(operand, HloValue) and operand in found and len(operand.type.shape) == rank:
+                        found[made] = found[operand]
+                        break
+    return found

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from npuc.frontends.script.writer import CallWriter
 
 _SHAPES = ("reshape", "unsqueeze", "squeeze", "flatten")
+MOST_SHAPES = 16
+"""So many changes of shape, one after the other, are looked behind."""
 Axes = tuple[int, ...]
 
 
@@ -49,11 +51,12 @@ def kept(shape: tuple[int, ...], axes: Axes) -> tuple[int, ...]:
 
 def still(c: CallWriter, value: Any) -> Any:
     """A tensor before changes of its shape that keep its elements, each once."""
-    while True:
+    for _ in range(MOST_SHAPES):
         found = next((one for name in _SHAPES if (one := operands(c, value, name))), None)
         if found is None:
-            return value
+            break
         value = found[0]
+    return value
 
 
 def mean(c: CallWriter, total: Any, count: Any) -> Call | None:
@@ -122,12 +125,7 @@ def mean_square_of(c: CallWriter, value: Any) -> Over | None:
 
 def variance_of(c: CallWriter, value: Any) -> Over | None:
     """The x whose variance, divided by the count, a value is, in whatever shape; None for another value."""
-    value = still(c, value)
-    if clamped := operands(c, value, "relu"):
-        return variance_of(c, clamped[0])
-    for inner, low in either_way(operands(c, value, "max")):
-        if is_number(low, 0.0):
-            return variance_of(c, inner)
+    value = _unclamped(c, still(c, value))
     if found := made_by(c, value, "var"):
         given, named = found
         return _over(c, (given, named)) if named.pop("correction", 1) == 0 else None
@@ -135,6 +133,13 @@ def variance_of(c: CallWriter, value: Any) -> Over | None:
         inner = centred_of(c, over.source)
         return inner if inner is not None and inner.axes == over.axes else None
     return _of_squares(c, operands(c, value, "sub"))
+
+
+def _unclamped(c: CallWriter, value: Any) -> Any:
+    """A value before what is below 0 becomes 0, as rounding may make a difference."""
+    if clamped := operands(c, value, "relu"):
+        return still(c, clamped[0])
+    return next((still(c, one) for one, low in either_way(operands(c, value, "max")) if is_number(low, 0.0)), value)
 
 
 def _of_squares(c: CallWriter, sides: list[Any]) -> Over | None:

@@ -209,6 +209,23 @@ def test_places_of_a_tensor_that_no_memory_holds(rows: str) -> None:
 
 @needs_reader
 @pytest.mark.heavy
+def test_long_chains_that_meet_again_are_read() -> None:
+    """What is looked for behind an operation is looked for once, however many ways lead there."""
+    type = "tensor<4x4x4xf32>"
+    lines = [f"  %{n + 1} = stablehlo.add %{n}, %{n} : {type}" for n in range(60)]
+    program = read(
+        f"func.func public @main(%a: {type}) -> tensor<f32> {{\n  %0 = stablehlo.abs %a : {type}\n"
+        + "\n".join(lines)
+        + f"\n  %r = stablehlo.reshape %60 : ({type}) -> tensor<4x16xf32>\n"
+        "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "  %f = stablehlo.reduce(%r init: %z) applies stablehlo.add across dimensions = [0, 1] : "
+        "(tensor<4x16xf32>, tensor<f32>) -> tensor<f32>\n  return %f : tensor<f32>\n}"
+    )
+    assert program.module.verify() is None
+
+
+@needs_reader
+@pytest.mark.heavy
 def test_a_step_has_its_own_loss_and_optimizer() -> None:
     data = (DATA / "mlp_step.mlir").read_bytes()
     for request in ({"losses": ("mse",)}, {"optimizer": "sgd"}, {"freeze": ("w1",)}, {"results": ("x",)}):
