@@ -17,7 +17,7 @@ from npuc.dialects.provenance import role_of
 from npuc.dialects.train.signature import arguments_of
 from npuc.frontends.base import Program, Request
 from npuc.frontends.source import text_source
-from tests.jax_programs import text_of
+from tests.jax_programs import run_of, text_of
 from tests.jax_random import DATA, FORWARDS, dropped, loss_of, masks_of, params_of
 
 jax = pytest.importorskip("jax")
@@ -80,7 +80,7 @@ def test_steps_give_the_numbers_of_jax_for_its_masks(name: str, monkeypatch: pyt
         key = jax.random.key(number)
         masks.masks = masks_of(loss, params, key, DATA)
         assert len(masks.masks) == len(masks.seeds)
-        run = execute(program.module, given_of(program, values))
+        run = run_of(program, given_of(program, values))
         params, state, value = jax.jit(step)(params, state, key, DATA)
         assert run.loss == pytest.approx(float(value), rel=1e-5)
         for parameter, expected in params.items():
@@ -96,7 +96,7 @@ def test_gradients_that_npuc_derives_are_those_of_jax_for_its_masks(name: str, m
     masks = JaxMasks(program, monkeypatch)
     masks.masks = masks_of(loss, params, key, DATA)
     assert len(masks.masks) == len(masks.seeds)
-    run = execute(whole_step(program.module), given_of(program, {**params, "x": DATA}))
+    run = run_of(program, given_of(program, {**params, "x": DATA}), whole_step(program.module))
     value, gradients = jax.value_and_grad(loss)(params, key, DATA)
     assert run.loss == pytest.approx(float(value), rel=1e-5)
     for parameter, expected in gradients.items():
