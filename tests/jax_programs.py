@@ -36,6 +36,17 @@ class JaxProgram:
         return step, (self.params, optimizer.init(self.params), *self.data)
 
 
+def read_text(text: str, **request: Any) -> Any:
+    """The verified program of a module's text."""
+    from npuc.frontends.base import Request
+    from npuc.frontends.source import text_source
+
+    source = text_source(text.encode(), "jax", "step.mlir")
+    program = source.frontend.read(source, Request(**request))
+    program.module.verify()
+    return program
+
+
 def run_of(program: Any, given: dict[str, Any], module: Any = None) -> Any:
     """A run that takes and gives values as JAX has them."""
     from npuc.compiler.interpreter.execute import execute
@@ -227,22 +238,28 @@ def scanned_gpt() -> JaxProgram:
     return gpt(scan=True)
 
 
-def lstm(batch: int = 2, length: int = 4, width: int = 5) -> JaxProgram:
-    """An LSTM by `lax.scan`, whose last state is classified."""
+def lstm_states(p: Any, x: Any, batch: int, width: int) -> Any:
+    """The last state of an LSTM over x [length, batch, inner], by `lax.scan`."""
     import jax
     import jax.numpy as jnp
 
-    def forward(p: Any, x: Any) -> Any:
-        def cell(carry: Any, row: Any) -> Any:
-            h, c = carry
-            i, f, g, o = jnp.split(row @ p["wx"] + h @ p["wh"] + p["b"], 4, -1)
-            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
-            h = jax.nn.sigmoid(o) * jnp.tanh(c)
-            return (h, c), None
+    def cell(carry: Any, row: Any) -> Any:
+        h, c = carry
+        i, f, g, o = jnp.split(row @ p["wx"] + h @ p["wh"] + p["b"], 4, -1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), None
 
-        zeros = jnp.zeros((x.shape[1], width), x.dtype)
-        (h, _), _ = jax.lax.scan(cell, (zeros, zeros), x)
-        return h @ p["out"]
+    zeros = jnp.zeros((batch, width), x.dtype)
+    (h, _), _ = jax.lax.scan(cell, (zeros, zeros), x)
+    return h
+
+
+def lstm(batch: int = 2, length: int = 4, width: int = 5) -> JaxProgram:
+    """An LSTM by `lax.scan`, whose last state is classified."""
+
+    def forward(p: Any, x: Any) -> Any:
+        return lstm_states(p, x, x.shape[1], width) @ p["out"]
 
     params = {
         "wx": random_array(3, 4 * width),

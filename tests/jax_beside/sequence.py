@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.jax_beside import Beside
-from tests.jax_programs import JaxProgram, cross_entropy, labels, random_array
+from tests.jax_programs import JaxProgram, cross_entropy, labels, lstm_states, random_array
 
 
 def _layer_norm(x: Any, p: Any) -> Any:
@@ -232,20 +232,11 @@ network net() {
 def lstm() -> JaxProgram:
     """An LSTM by `lax.scan`, whose last state is classified."""
     import jax
-    import jax.numpy as jnp
 
     batch, length, inner, width = 4, 5, 12, 16
 
     def forward(p: Any, x: Any) -> Any:
-        def cell(carry: Any, row: Any) -> Any:
-            h, c = carry
-            i, f, g, o = jnp.split(row @ p["wx"] + h @ p["wh"] + p["b"], 4, -1)
-            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
-            h = jax.nn.sigmoid(o) * jnp.tanh(c)
-            return (h, c), None
-
-        zeros = jnp.zeros((batch, width), x.dtype)
-        (h, _), _ = jax.lax.scan(cell, (zeros, zeros), x)
+        h = lstm_states(p, x, batch, width)
         with jax.named_scope("logits"):
             return h @ p["out"]
 

@@ -13,24 +13,15 @@ from hypothesis import strategies as st
 from npuc.compiler.core.errors import SourceError
 from npuc.compiler.interpreter.execute import execute, the_function
 from npuc.dialects.train.signature import arguments_of
-from npuc.frontends.base import Program, Request
 from npuc.frontends.jax.fold import INTEGERS, folded, shifted
 from npuc.frontends.jax.program import HloOp, HloType
 from npuc.frontends.jax.values import Known
-from npuc.frontends.source import text_source
-from tests.jax_programs import text_of
+from tests.jax_programs import read_text, text_of
 
 jax = pytest.importorskip("jax")
 X = np.random.default_rng(0).normal(0, 1, (5, 6)).astype("float32")
 PARAMS = {"w": np.random.default_rng(1).normal(0, 0.5, (6, 6)).astype("float32")}
 WORDS = st.integers(-(2**31), 2**31 - 1)
-
-
-def read(text: str, **request: Any) -> Program:
-    source = text_source(text.encode(), "jax", "step.mlir")
-    program = source.frontend.read(source, Request(**request))
-    program.module.verify()
-    return program
 
 
 def _while(params: Any, x: Any) -> Any:
@@ -84,7 +75,7 @@ CHOICE = "found a choice among {} branches that depends on data ({}), expected o
 def test_what_data_decide_is_refused(function: Any, count: int | None, message: str) -> None:
     arguments = (PARAMS, X) if count is None else (PARAMS, X, np.int32(count))
     with pytest.raises(SourceError) as caught:
-        read(text_of(function, arguments))
+        read_text(text_of(function, arguments))
     assert message in str(caught.value)
     line = function.__code__.co_firstlineno + (2 if function is _of_draw else 1)
     assert f"test_control_flow.py:{line}): found" in str(caught.value)
@@ -96,7 +87,7 @@ def test_a_text_without_sources_has_its_own_places() -> None:
     text = jax.jit(_cond).lower(PARAMS, X).as_text()
     line = next(number for number, one in enumerate(text.splitlines(), 1) if "stablehlo.case" in one)
     with pytest.raises(SourceError, match=rf"step\.mlir:{line}:\d+: error: stablehlo.case: found a choice") as caught:
-        read(text)
+        read_text(text)
     assert caught.value.location is not None
 
 
@@ -126,7 +117,7 @@ def test_what_constants_decide_is_chosen(which: Any) -> None:
         made = jax.lax.fori_loop(0, 6, lambda i, c: jax.lax.switch(which(i), branches, c, params["w"]), x)
         return (made**2).mean()
 
-    program = read(text_of(loss, (PARAMS, X)))
+    program = read_text(text_of(loss, (PARAMS, X)))
     names = {one.name for one in arguments_of(the_function(program.module))}
     run = execute(program.module, {name: value for name, value in {**PARAMS, "x": X}.items() if name in names})
     assert run.loss == pytest.approx(float(jax.jit(loss)(PARAMS, X)), rel=1e-5)
@@ -144,7 +135,7 @@ def test_a_step_with_constant_choices_is_that_of_jax() -> None:
         value, gradients = jax.value_and_grad(loss)(params, x)
         return jax.tree.map(lambda p, g: p - 0.1 * g, params, gradients), value
 
-    program, params = read(text_of(step, (PARAMS, X))), PARAMS
+    program, params = read_text(text_of(step, (PARAMS, X))), PARAMS
     for _ in range(3):
         run = execute(program.module, {**params, "x": X})
         params, value = jax.jit(step)(params, X)

@@ -15,9 +15,8 @@ from npuc.compiler.layers import dropout
 from npuc.compiler.transforms.autodiff import whole_step
 from npuc.dialects.provenance import role_of
 from npuc.dialects.train.signature import arguments_of
-from npuc.frontends.base import Program, Request
-from npuc.frontends.source import text_source
-from tests.jax_programs import run_of, text_of
+from npuc.frontends.base import Program
+from tests.jax_programs import read_text, run_of, text_of
 from tests.jax_random import DATA, FORWARDS, dropped, loss_of, masks_of, params_of
 
 jax = pytest.importorskip("jax")
@@ -27,13 +26,6 @@ QUICK = ("split", "carried_again")
 
 def programs(quick: tuple[str, ...]) -> list[Any]:
     return [name if name in quick else pytest.param(name, marks=pytest.mark.heavy) for name in FORWARDS]
-
-
-def read(text: str, **request: Any) -> Program:
-    source = text_source(text.encode(), "jax", "step.mlir")
-    program = source.frontend.read(source, Request(**request))
-    program.module.verify()
-    return program
 
 
 def step_of(loss: Any, optimizer: Any) -> Any:
@@ -73,7 +65,7 @@ def given_of(program: Program, values: dict[str, Any]) -> dict[str, Any]:
 def test_steps_give_the_numbers_of_jax_for_its_masks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     loss, optimizer, params = loss_of(name), optax.sgd(0.1, momentum=0.9), params_of(name)
     step, state = step_of(loss, optimizer), optimizer.init(params)
-    program = read(text_of(step, (params, state, jax.random.key(0), DATA)))
+    program = read_text(text_of(step, (params, state, jax.random.key(0), DATA)))
     masks = JaxMasks(program, monkeypatch)
     values: dict[str, Any] = {**params, "x": DATA}
     for number in range(3):
@@ -92,7 +84,7 @@ def test_steps_give_the_numbers_of_jax_for_its_masks(name: str, monkeypatch: pyt
 @pytest.mark.parametrize("name", programs(("images",)))
 def test_gradients_that_npuc_derives_are_those_of_jax_for_its_masks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     loss, params, key = loss_of(name), params_of(name), jax.random.key(1)
-    program = read(text_of(loss, (params, key, DATA)))
+    program = read_text(text_of(loss, (params, key, DATA)))
     masks = JaxMasks(program, monkeypatch)
     masks.masks = masks_of(loss, params, key, DATA)
     assert len(masks.masks) == len(masks.seeds)
@@ -127,7 +119,7 @@ def test_keys_of_each_kind_give_one_dropout(name: str, partitionable: bool) -> N
     params, step = {"w": DATA.T @ DATA}, step_of(loss, optimizer := optax.sgd(0.1))
     with jax.threefry_partitionable(partitionable):
         text = text_of(step, (params, optimizer.init(params), make(), DATA))
-    found = draws(program := read(text))
+    found = draws(program := read_text(text))
     assert [(str(role_of(op)), op.p.value.data, op.seed.value.data) for op in found] == [
         ("forward", 0.25, 1),
         ("dx", 0.25, 1),
@@ -142,7 +134,7 @@ def test_a_key_that_comes_back_is_no_result() -> None:
         value, gradients = jax.value_and_grad(lambda p: (dropped(own, x @ p["w"]) ** 2).mean())(params)
         return jax.tree.map(lambda p, g: p - 0.1 * g, params, gradients), key, value
 
-    run = execute(read(text_of(step, ({"w": DATA.T}, jax.random.key(0), DATA))).module, {"w": DATA.T, "x": DATA})
+    run = execute(read_text(text_of(step, ({"w": DATA.T}, jax.random.key(0), DATA))).module, {"w": DATA.T, "x": DATA})
     assert set(run.updated) == {"w", "step"}
 
 
@@ -156,7 +148,7 @@ def test_masks_have_the_share_and_both_passes_read_one() -> None:
         return jax.tree.map(lambda p, g: p - g, params, gradients), value, gradients
 
     ones = np.ones((200, 100), "float32")
-    program = read(text_of(step, ({"w": ones}, jax.random.key(0), ones)))
+    program = read_text(text_of(step, ({"w": ones}, jax.random.key(0), ones)))
     first, second = (execute(program.module, {"w": ones, "x": ones, "step": np.array(n)}) for n in (0, 1))
     gradient = ones - first.updated["w"]
     assert np.unique(gradient) == pytest.approx([0, 1 / 0.75])
@@ -169,11 +161,11 @@ def test_masks_have_the_share_and_both_passes_read_one() -> None:
 def test_dropout_is_the_language_s_and_nothing_in_inference() -> None:
     params = params_of("split")
     text = text_of(lambda params, key, x: FORWARDS["split"](key, x, params), (params, jax.random.key(0), DATA))
-    program = read(text)
+    program = read_text(text)
     assert program.text is not None
     assert "dropout(tanh, p=0.25" in program.text().replace("w1_", "")
     assert "dropout(" in program.text()
-    assert not draws(read(text, inference=True))
+    assert not draws(read_text(text, inference=True))
 
 
 @pytest.mark.heavy
@@ -183,7 +175,7 @@ def test_a_step_in_inference_is_its_loss_without_masks() -> None:
         return (((dropped(key, h, rate) if rate else h) @ params["v"]) ** 2).mean()
 
     step, params = step_of(loss, optimizer := optax.sgd(0.1)), {"w": DATA.T, "v": DATA}
-    program = read(text_of(step, (params, optimizer.init(params), jax.random.key(0), DATA)), inference=True)
+    program = read_text(text_of(step, (params, optimizer.init(params), jax.random.key(0), DATA)), inference=True)
     run = execute(program.module, {**params, "x": DATA})
     assert not draws(program)
     (value,) = run.outputs.values()
@@ -231,7 +223,7 @@ def _noise(kind: str) -> Any:
 )
 def test_other_random_numbers_are_refused(kind: str, found: str) -> None:
     with pytest.raises(SourceError) as caught:
-        read(text_of(_noise(kind), ({"w": DATA.T}, jax.random.key(0), DATA)))
+        read_text(text_of(_noise(kind), ({"w": DATA.T}, jax.random.key(0), DATA)))
     message = str(caught.value)
     assert found in message
     assert "test_random.py:" in message
@@ -242,7 +234,7 @@ def test_other_random_numbers_are_refused(kind: str, found: str) -> None:
 @pytest.mark.heavy
 def test_other_unsigned_integers_are_refused() -> None:
     with pytest.raises(SourceError, match=r"found unsigned integers, which the network language lacks"):
-        read(text_of(lambda params, x: x.astype("float32") @ params["w"], ({"w": DATA.T}, DATA.astype("uint8"))))
+        read_text(text_of(lambda params, x: x.astype("float32") @ params["w"], ({"w": DATA.T}, DATA.astype("uint8"))))
 
 
 LOOP = """module {{ func.func public @main(%k: {type}) -> {type} {{
@@ -266,7 +258,7 @@ LOOP = """module {{ func.func public @main(%k: {type}) -> {type} {{
 def test_keys_of_a_long_loop_end(type: str) -> None:
     """Numbers that stand in for keys are few, and computed no longer than others."""
     with pytest.raises(SourceError, match=r"step\.mlir:\d+:\d+: error: .*found loops and calls of more than 5,000"):
-        read(LOOP.format(type=type), max_ops=5000)
+        read_text(LOOP.format(type=type), max_ops=5000)
 
 
 @pytest.mark.heavy
@@ -284,6 +276,6 @@ def test_keys_that_depend_on_data_and_are_kept_are_refused() -> None:
     step = step_of(lambda params, key, x: loss(params, x), optimizer := optax.sgd(0.1))
     params = {"w": np.stack([np.eye(6, dtype="float32")] * 3)}
     with pytest.raises(SourceError, match="found keys of random numbers that are kept, and computed of data") as caught:
-        read(text_of(step, (params, optimizer.init(params), np.int32(0), DATA)))
+        read_text(text_of(step, (params, optimizer.init(params), np.int32(0), DATA)))
     assert caught.value.hint is not None
     assert "before the loop" in caught.value.hint
