@@ -10,6 +10,7 @@ from npuc.compiler.cli.groups import expanded
 from npuc.compiler.cli.plot.axes import PictureAxes
 from npuc.compiler.cli.plot.target import picture_target
 from npuc.compiler.cli.shared import Debug, Verb
+from npuc.compiler.cli.verbs.readers import PlotAs
 from npuc.compiler.core.errors import UsageError
 
 
@@ -26,6 +27,7 @@ def command(
         str | None,
         typer.Option("--view", metavar="layers|roofline|groups", help="Of a report, as npuc compile draws it."),
     ] = None,
+    plot_as: PlotAs = None,
     debug: Debug = False,
 ) -> None:
     """
@@ -41,13 +43,13 @@ def command(
         if view == "graph":
             hint = "npuc compile SOURCE --plot FILE --view graph draws it"
             raise UsageError("--view graph: the graph of a step needs its program", hint=hint)
-        target = picture_target(output, view, VIEWS)
+        target = picture_target(output, view, VIEWS, made_for=plot_as)
         assert target is not None, "-o is there"
         data, asked = _content(file), axes.asked()
         schema = schema_of(data, file)
         if schema not in TABLES:
             given = (*asked.given, *(() if view is None else ("--view",)))
-            drawn = draw_document(data, file, target.kind)
+            drawn = target.drawn(lambda kind: draw_document(data, file, kind))
             if given:
                 message = f"{given[0]} is for sweeps and reports, and '{file}' is {schema}"
                 raise UsageError(message, hint=f"leave out {given[0]}")
@@ -61,9 +63,10 @@ def command(
         if view is not None and reports is None:
             raise UsageError(f"--view {view} is for reports, and '{file}' is a sweep", hint="leave out --view")
         if reports is not None and not asked.given:
-            target.write(draw_reports(reports, view_named(view), target.kind))
+            target.draw(lambda kind: draw_reports(reports, view_named(view), kind))
         else:
-            target.write(draw_table(read_table(data, file), asked, target.kind))
+            table = read_table(data, file)
+            target.draw(lambda kind: draw_table(table, asked, kind))
 
 
 def _content(path: str) -> bytes:

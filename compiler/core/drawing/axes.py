@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from npuc.compiler.core.drawing.figure import SMALL, Axes, number_text, text_size
+from npuc.compiler.core.drawing.figure import SMALL, Axes, text_size
+from npuc.compiler.core.drawing.ticks import number_text
 
 MOST_TICKS = 12
 

@@ -18,7 +18,10 @@ from io import BytesIO
 from textwrap import wrap
 from typing import Any, TypeAlias
 
+from npuc.compiler.core.drawing import paper
 from npuc.compiler.core.drawing.palette import GRID, INK, QUIET, RIM, SERIES
+from npuc.compiler.core.drawing.sheet import OPTION, Sheet, sheet_now
+from npuc.compiler.core.drawing.ticks import write_numbers
 from npuc.compiler.core.errors import UsageError
 
 Figure: TypeAlias = Any
@@ -35,6 +38,11 @@ FONT = "DejaVu Sans"
 """The font that comes with matplotlib; in SVG its letters are outlines, which look the same everywhere."""
 EDGE, LINE = 0.12, 0.21
 """The margin around a picture, and a line of text under its title, in inches."""
+SHORTEST, SHAPE, STACKED = 0.55, 0.68, 0.8
+"""
+On a sheet: the least height of axes by that on a screen, and by their width that of a panel alone; the height of panels
+below each other by that of as many rows.
+"""
 _NO_CLOCK: Mapping[str, Mapping[str, None]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
 _STYLE: Mapping[str, object] = {
     "font.family": [FONT],
@@ -100,14 +108,19 @@ def picture(
     letters: float = LETTERS,
     layout: str | None = "constrained",
     tips: Mapping[str, str] | None = None,
+    rows: bool = False,
 ) -> bytes:
     """
     A picture as a file of a kind (`svg`, `png`, `pdf`): the same calls always give the same bytes.
 
     `fill` draws into an empty figure, which is so many inches wide and high with its title. Above what it draws stand
     the `title`, in whole words, and `about`, a line or more of less important facts. `letters` are points of the usual
-    text, `layout` is matplotlib's. `tips` are the tooltips of an SVG, by the `gid` of what they are about.
+    text, `layout` is matplotlib's. `tips` are the tooltips of an SVG, by the `gid` of what they are about. `rows`: its
+    height is that of lines of text, which stay as high on another sheet (`sheet.made_for`).
     """
+    made = sheet_now()
+    if made is not None:
+        return _on_sheet(kind, size, fill, made, title=title, about=about, letters=letters, layout=layout, rows=rows)
     with _style(letters):
         figure = import_module("matplotlib.figure").Figure(figsize=size, dpi=DOTS, layout=layout)
         room = _head(figure, size, title, about)
@@ -117,12 +130,103 @@ def picture(
             fill(body)
         else:
             fill(figure)
-        for axes in figure.findobj(import_module("matplotlib.axes").Axes):
-            for axis in (axes.xaxis, axes.yaxis):
-                _write_numbers(axis)
-        out = BytesIO()
-        figure.savefig(out, format=kind, metadata={**({"Title": title} if title else {}), **_NO_CLOCK[kind]})
-    return _with_tips(out.getvalue(), tips) if tips and kind == "svg" else out.getvalue()
+        data = _saved(figure, kind, title)
+    return _with_tips(data, tips) if tips and kind == "svg" else data
+
+
+def _saved(figure: Figure, kind: str, title: str) -> bytes:
+    """A figure as a file of a kind, its numbers in full."""
+    for axes in figure.findobj(import_module("matplotlib.axes").Axes):
+        for axis in (axes.xaxis, axes.yaxis):
+            write_numbers(axis)
+    if sheet_now() is not None:
+        paper.make_room(figure)
+    out = BytesIO()
+    dots = 300 if kind == "png" and sheet_now() is not None else DOTS
+    figure.savefig(out, format=kind, dpi=dots, metadata={**({"Title": title} if title else {}), **_NO_CLOCK[kind]})
+    return out.getvalue()
+
+
+def _on_sheet(
+    kind: str,
+    size: tuple[float, float],
+    fill: Callable[[Figure], object],
+    made: tuple[Sheet, list[bytes]],
+    *,
+    title: str,
+    about: str,
+    letters: float,
+    layout: str | None,
+    rows: bool,
+) -> bytes:
+    """
+    A picture for a sheet, or its panels: the first one is returned, all are added to those of the sheet.
+
+    Raises `UsageError` for a picture whose size is that of its parts, as of a graph.
+    """
+    sheet, panels = made
+    if layout is None:
+        raise UsageError(
+            f"{OPTION} is about pictures with axes, and this one is as large as its parts",
+            hint="leave it out; a PDF can be scaled",
+        )
+    with _style(sheet.letters or letters):
+        count = 1
+        number: int | None = 0 if sheet.panels else None
+        found: list[bytes] = []
+        while number is None or number < count:
+            figure, count = _sheet_figure(size, fill, sheet, (title, about), letters, rows, number)
+            found.append(_saved(figure, kind, title))
+            if number is None:
+                return found[0]
+            number += 1
+    panels += found
+    return found[0]
+
+
+def _sheet_figure(
+    size: tuple[float, float],
+    fill: Callable[[Figure], object],
+    sheet: Sheet,
+    texts: tuple[str, str],
+    letters: float,
+    rows: bool,
+    panel: int | None,
+) -> tuple[Figure, int]:
+    """The figure of a sheet, of one panel where that is asked for, and how many panels there are."""
+    width = sheet.width or size[0]
+    scale = 1.0 if sheet.letters is None else sheet.letters / letters
+    above = size[1] - head_height(size[0], *texts) if texts[0] else size[1]
+    high = sheet.height or (above * scale if rows else above * max(width / size[0], SHORTEST))
+    figure = import_module("matplotlib.figure").Figure(figsize=(width, high), dpi=DOTS, layout="constrained")
+    figure.get_layout_engine().set(w_pad=EDGE / 4, h_pad=EDGE / 4)
+    parts = figure.add_gridspec(2, 1, height_ratios=(0.01, 1.0), hspace=0.0)
+    body = figure.add_subfigure(parts[1])
+    fill(body)
+    every = paper.panels_of(body)
+    if panel is not None and len(every) > 1:
+        grid = every[panel].get_gridspec()
+        paper.keep_panel(body, panel)
+        high = sheet.height or max(high / grid.nrows, min(high, width * SHAPE))
+    elif (columns := paper.columns_for(body, sheet)) is not None:
+        times = paper.restack(body, columns)
+        high = sheet.height or high * max(1.0, times * STACKED)
+    if sheet.paper:
+        paper.fit_lines(body)
+    paper.fit_letters(body, sheet, letters)
+    paper.fit_legends(body, sheet, _width_of)
+    room = head_height(width, *texts) if sheet.title and panel is None else 0.0
+    figure.set_size_inches(width, high + (0.0 if sheet.height else room))
+    if room:
+        _head(figure, (width, high + (0.0 if sheet.height else room)), *texts)
+        for text in figure.texts if sheet.paper else ():
+            text.set_fontsize(text.get_fontsize() * scale)
+        parts.set_height_ratios((room, max(high - room * bool(sheet.height), 0.1)))
+    return figure, len(every)
+
+
+def _width_of(text: str, points: float) -> float:
+    return _width(text, points, False)
 
 
 def text_size(text: str, points: float = LETTERS, *, bold: bool = False) -> tuple[float, float]:
@@ -189,40 +293,6 @@ def _style(letters: float = LETTERS) -> Generator[None]:
             yield
     finally:
         log.setLevel(level)
-
-
-def _write_numbers(axis: Any) -> None:
-    """Numbers of axes in full, 1,024 and not 10^3, where the picture does not say what is written."""
-    ticker: Any = import_module("matplotlib.ticker")
-
-    def written(shown: Any, places: Any) -> Any:
-        """What is written of the places that matplotlib would write."""
-        shown.set_axis(axis)
-        shown.set_locs(places)
-
-        def text(value: float, _: object = None) -> str:
-            return number_text(value) if shown(value) else ""
-
-        return ticker.FuncFormatter(text)
-
-    if axis.get_scale() == "log":
-        base = axis.get_transform().base
-        if isinstance(axis.get_major_formatter(), ticker.LogFormatter):
-            axis.set_major_formatter(written(ticker.LogFormatterSciNotation(base), axis.get_majorticklocs()))
-        if isinstance(axis.get_minor_formatter(), ticker.LogFormatter):
-            few = ticker.LogFormatterSciNotation(base, minor_thresholds=(1.5, 0.8))
-            axis.set_minor_formatter(written(few, axis.get_minorticklocs()))
-    elif isinstance(axis.get_major_formatter(), ticker.ScalarFormatter):
-
-        def full(value: float, _: object = None) -> str:
-            return number_text(value)
-
-        axis.set_major_formatter(ticker.FuncFormatter(full))
-
-
-def number_text(value: float) -> str:
-    """A number of an axis."""
-    return f"{value:,.10g}" if abs(value) < 1e10 else f"{value:.3g}"
 
 
 def _with_tips(data: bytes, tips: Mapping[str, str]) -> bytes:

@@ -36,6 +36,11 @@ PHASE_NAMES: Mapping[str, str] = {
 DASHES: tuple[object, ...] = ("-", (0, (5, 1.8)), (0, (1.2, 1.2)), (0, (6, 1.6, 1.2, 1.6)))
 """Lines of the same colour."""
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "h")
+HATCHES = ("", "////", "....", "\\\\\\\\", "", "xxxx", "----", "||||")
+"""On paper the hatch of the area of each colour of `SERIES`; without are two of which one is far darker."""
+PRINTED_DASHES: tuple[object, ...] = (*DASHES, (0, (3, 1, 1, 1, 1, 1)))
+PRINTED_MARKS = MARKS
+"""On paper the dash and the mark of the line of each colour: the numbers of both have no common divisor but 1."""
 
 
 def series_colour(number: int) -> str:

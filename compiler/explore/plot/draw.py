@@ -12,6 +12,7 @@ from npuc.compiler.core.drawing.palette import QUIET
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.explore.plot.choice import MOST_COLOURS, Asked, Chart, choose
 from npuc.compiler.explore.plot.marks import (
+    LINEAR,
     Rows,
     along,
     best,
@@ -151,7 +152,7 @@ def _draw_linear(axes: Axes, chart: Chart, rows: Rows, x: str, y: Metric, unit: 
         fewest = min(found)
         devices = sorted(chart.table.keys[x])
         times = [found[fewest] / unit * fewest / many for many in devices]
-        axes.plot(devices, times, color=QUIET, linestyle="--", linewidth=1.0, label="linear", zorder=0)
+        axes.plot(devices, times, color=QUIET, linestyle="--", linewidth=1.0, label=LINEAR, zorder=0)
 
 
 def _unit(chart: Chart, metric: Metric) -> tuple[float, str]:
@@ -186,7 +187,7 @@ def _legend(figure: Figure, chart: Chart, axes: Axes, *, several: bool) -> None:
     handles, labels = axes.get_legend_handles_labels()
     count = len(by_colour(chart, chart.table.rows))
     step = -(-count // MOST_COLOURS)
-    kept = [n for n, label in enumerate(labels) if n % step == 0 or label == "linear"]
+    kept = [n for n, label in enumerate(labels) if n % step == 0 or label == LINEAR]
     more = f"\n({len(range(0, count, step))} of {count:,})" if step > 1 else ""
     handles, labels = [handles[n] for n in kept], [labels[n] for n in kept]
     if several:

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 from npuc.compiler.core.drawing.axes import double_axis, is_doubling, word_axis
-from npuc.compiler.core.drawing.figure import SMALL, Axes, number_text
+from npuc.compiler.core.drawing.figure import SMALL, Axes
 from npuc.compiler.core.drawing.palette import (
     INK,
     MARKS,
@@ -20,6 +20,7 @@ from npuc.compiler.core.drawing.palette import (
     series_colour,
     series_dashes,
 )
+from npuc.compiler.core.drawing.ticks import number_text
 from npuc.compiler.explore.plot.choice import Chart, is_numeric
 from npuc.compiler.explore.plot.metrics import Metric, Numbers
 from npuc.compiler.explore.plot.pipelines import KEY
@@ -30,6 +31,8 @@ MARKS_UP_TO, TICKS_UP_TO, CELLS_UP_TO = 60, 10, 14
 """The most points of a line with marks, values that are each a tick, and rows or columns of cells with numbers."""
 THIN, MORE = 1.6, 1.6
 """The width of a line, and the increment for each line that covers it, up to three."""
+LINEAR = "linear"
+"""The name of the line of linear speed-up, which may leave the picture."""
 GROUP = 0.8
 """The part of a word's room that its bars take."""
 Rows: TypeAlias = Sequence[Numbers]
@@ -114,9 +117,13 @@ def draw_lines(axes: Axes, chart: Chart, rows: Rows, x: str, y: Metric, unit: fl
         )
     places = [float(place) for place in chart.table.keys[x]]
     key_axis(axes, places)
-    costs = [cost for _, points in lines for _, cost in points]
+    beside = axes.get_shared_y_axes().get_siblings(axes)  # panels have one axis
+    drawn = [line for one in beside for line in one.get_lines() if line.get_label() != LINEAR]
+    costs = [float(cost) for line in drawn for cost in line.get_ydata()]
     if costs and min(costs) > 0 and max(costs) / min(costs) > LOG_RATIO:
         axes.set_yscale("log")
+        rim = (max(costs) / min(costs)) ** 0.05
+        axes.set_ylim(min(costs) / rim, max(costs) * rim)
     else:
         axes.set_ylim(0.0, 1.06 * max(costs, default=0.0) or None)
 
