@@ -26,6 +26,10 @@ class Hypar(Study):
 
     presets = ("published", "table2", "physical")
     takes = frozenset({"networks", "hardware", "plot"})
+    source = (
+        "L. Song, J. Mao, Y. Zhuo, X. Qian, H. Li, Y. Chen, HyPar: Towards Hybrid Parallelism for Deep Learning "
+        "Accelerator Array, HPCA 2019."
+    )
 
     def plan(self, asked: Asked) -> Plan:
         from npuc.studies.hypar import view

@@ -32,7 +32,8 @@ SOURCES: Mapping[str, str] = {
     "VGG-E": "samples:vgg_e",
 }
 """The study's networks by the paper's names, in its order."""
-LETTERS: Mapping[str, str] = {"I": "d", "II": "m"}
+LETTERS: Mapping[str, str] = {"I": "d", "II": "m", "III": "o"}
+"""The partition types of layers; along output channels cut plans of the convention `physical` alone."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class HyparNetwork:
         return terms_of(*self._graph, convention)
 
     def choices(self, planned: Planned) -> tuple[str, ...]:
-        """A letter for each layer with weights, d or m, level by level from the top."""
+        """A letter for each layer with weights, level by level from the top."""
         sequences = [planned.sequences[number] for number in self.weighted]
         return tuple("".join(LETTERS[p[h]] for p in sequences) for h in range(len(planned.levels)))
 

@@ -49,6 +49,13 @@ def row_of(study: HyparResults, claim: str, network: str, strategy: str) -> Figu
     return found
 
 
+def test_plans_by_what_a_program_moves_have_letters_of_all_types() -> None:
+    network = HyparNetwork("Lenet-c", SOURCES["Lenet-c"])
+    letters = "".join(network.choices(network.plan("joint", "physical", 16)))
+    assert len(letters) == 4 * 4
+    assert set(letters) == {"d", "m", "o"}
+
+
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", REFERENCE)
 def test_plans_are_those_of_the_reference(name: str) -> None:
