@@ -16,7 +16,7 @@ seeded search, or `learned`, a network that proposes groups and has only a few o
 backend `cycle`, so that no program becomes worse. The search looks at all operations of a function.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import ClassVar
@@ -35,6 +35,7 @@ from npuc.compiler.analysis.fusion.problem import FusedGroup, Mapper, summed
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.programs.reported_costs import ReportedCost
 from npuc.compiler.analysis.programs.resident import refusal
+from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.stages import remark
 from npuc.compiler.transforms.fuse_layers.again import in_groups, repeatable, run_again
@@ -53,6 +54,9 @@ from npuc.dialects.provenance import layer_of
 
 MAPPERS: Mapping[str, Mapper] = {"dp": best_plan, "genetic": genetic_plan, "learned": learned_plan}
 """The mappers by name."""
+
+ROUNDING = 1e-12
+"""The part of a cost by which sums of the same energies may differ."""
 
 ROWS: Mapping[str, tuple[str, ...]] = {"any": HALOS, **{halo: (halo,) for halo in HALOS}, "off": ()}
 """What may become of rows that two bands of a group read, by the value of the option."""
@@ -148,6 +152,7 @@ class FuseLayersPass(ModulePass):
         objective = objective_named(self.objective)
         designs = Designs(chain, machine, room, objective, ROWS[self.rows])
         plan = MAPPERS[self.mapper](chain.problem(designs.machine, objective), designs)
+        plan = tuple(group for group in plan if _saves(designs, group, objective))
         costs: list[ReportedCost] = []
         left = set(range(len(chain.steps)))
         # From the last to the first, so that a group still reads what the steps before it compute.
@@ -167,11 +172,23 @@ class FuseLayersPass(ModulePass):
             remark_idle(self, f"no group of layers improves the {self.objective} within its room")
 
 
-def _write(chain: Chain, designs: Designs, group: FusedGroup) -> Design:
-    """Write a group, with what it saves against its operations by themselves."""
+def _saves(designs: Designs, group: FusedGroup, objective: Objective) -> bool:
+    """Whether a group is better than its operations by themselves by more than what sums of floats are apart."""
+    design = _design(designs, group)
+    alone = summed(designs.alone(group.first + number) for number in design.frame.members)
+    counted: Sequence[Objective] = ("time", "energy") if objective == "edp" else (objective,)
+    return any(design.cost.score(one) < alone.score(one) * (1 - ROUNDING) for one in counted)
+
+
+def _design(designs: Designs, group: FusedGroup) -> Design:
     found = designs.design(group.first, group.last, group.micro)
     assert found is not None, "a plan has possible groups only"
-    design = designs.refined(group.first, group.micro, found)
+    return found
+
+
+def _write(chain: Chain, designs: Designs, group: FusedGroup) -> Design:
+    """Write a group, with what it saves against its operations by themselves."""
+    design = designs.refined(group.first, group.micro, _design(designs, group))
     alone = summed(designs.alone(group.first + number) for number in design.frame.members)
     rewriter = PatternRewriter(chain.steps[group.first].op)
     new = write_group(chain, group.first, group.last, group.micro, design, rewriter)
