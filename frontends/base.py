@@ -54,6 +54,12 @@ class Source:
     shown: str
     values: Mapping[str, Callable[[], Array]] = field(default_factory=dict[str, "Callable[[], Array]"])
 
+    def __repr__(self) -> str:
+        from npuc.compiler.core.display.words import cut
+
+        unit = "characters" if isinstance(self.content, str) else "bytes"
+        return f"<Source {cut(self.shown, 100)} ({self.format}): {len(self.content):,} {unit}>"
+
     @property
     def format(self) -> str:
         """The name of its format."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import TypeVar, overload
+from typing import TYPE_CHECKING, TypeVar, overload
 
 from npuc.compiler.analysis.machine.table import facts_of
 from npuc.compiler.core.errors import UsageError, either
@@ -17,6 +17,9 @@ from npuc.hardware.outer import READ, outer_facts
 from npuc.hardware.schema import KEYS
 from npuc.hardware.suggest import fitting
 from npuc.hardware.unit_rows import UNITS
+
+if TYPE_CHECKING:
+    from npuc.compiler.core.display.shown import Shown
 
 T = TypeVar("T", bool, int, float, str)
 
@@ -33,6 +36,29 @@ class Hardware:
     values: Mapping[str, Value]
     reads: set[str] = field(default_factory=set[str], compare=False, repr=False)
     derived: dict[str, Derived] = field(default_factory=dict[str, Derived], compare=False, repr=False)
+
+    def shown(self) -> Shown:
+        """What is shown of it: the keys that are written."""
+        from npuc.compiler.core.display.shown import Shown, table_of, value_text
+
+        rows = [(key, value_text(value)) for key, value in self.values.items()]
+        return Shown("Hardware", self.name, f"{len(rows):,} keys", table=table_of(("key", "value"), rows, "keys"))
+
+    def __repr__(self) -> str:
+        from npuc.compiler.core.display.words import one_line
+
+        return one_line(self.shown())
+
+    def __str__(self) -> str:
+        from npuc.compiler.core.display.words import lines
+
+        return lines(self.shown())
+
+    def _repr_html_(self) -> str:
+        """The description in a notebook."""
+        from npuc.compiler.core.display.fragment import fragment
+
+        return fragment(self.shown())
 
     @property
     def name(self) -> str:

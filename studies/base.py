@@ -12,11 +12,16 @@ installed distribution through the entry point group `npuc.studies`:
 
 from __future__ import annotations
 
+import csv
+import io
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
+from npuc.compiler.core.display.displayed import Displayed
+from npuc.compiler.core.display.frame import DataFrame, read_frame
+from npuc.compiler.core.display.shown import Shown, table_of
 from npuc.compiler.core.registry import Registry
 
 if TYPE_CHECKING:
@@ -62,8 +67,16 @@ class Asked:
     total_gb_per_s: float | None = None
 
 
-class Outcome(ABC):
+class Outcome(Displayed, ABC):
     """The results of a study."""
+
+    def shown(self) -> Shown:
+        head, *rows = csv.reader(io.StringIO(self.csv()))
+        return Shown("Outcome", "of a study", f"{len(rows):,} rows", table=table_of(head, rows, "rows"))
+
+    def to_pandas(self) -> DataFrame:
+        """The rows as a table of pandas, as it reads their CSV. Raises `UsageError` without pandas."""
+        return read_frame(self.csv())
 
     @property
     def warnings(self) -> Sequence[str]:
@@ -99,7 +112,7 @@ class View(Protocol[ResultsT]):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ViewedOutcome(Outcome, Generic[ResultsT]):
     """Results and the module that shows them; what else a study warns of is in `warned`."""
 
@@ -151,12 +164,14 @@ class Study(ABC):
     A published study that npuc repeats; the first line of the class's docstring names it.
 
     `presets` are the names of sets of assumptions, the default first; `takes` are the options that the study reads.
-    With `folder`, `--plot` names a folder into which it draws several files.
+    With `folder`, `--plot` names a folder into which it draws several files. `source` is the publication, as a list of
+    references has it; empty where there is none.
     """
 
     presets: tuple[str, ...]
     takes: frozenset[Option] = frozenset()
     folder: bool = False
+    source: str = ""
 
     @abstractmethod
     def plan(self, asked: Asked) -> Plan:

@@ -62,6 +62,10 @@ class NpucError(Exception):
     def __str__(self) -> str:
         return self.render()
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows of it: the message, and not the calls in npuc that led to it."""
+        return [f"{type(self).__name__}: {self.render()}"]
+
 
 def _readable(text: str) -> str:
     """A message that a person can read: very long words cut short, characters that a terminal obeys as escapes."""
@@ -124,6 +128,9 @@ class InternalError(NpucError):
     """A defect in npuc itself."""
 
     exit_code: ClassVar[int] = 70
+
+    def _render_traceback_(self) -> list[str]:
+        raise NotImplementedError("a notebook shows the calls that led to a defect")
 
 
 def nearest(name: str, known: Sequence[str]) -> str | None:

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import DictionaryAttr, IndexType, IntegerType, Module
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import PassFailedException
 
+from npuc.compiler.core.display.words import LONGEST_LINE, cut
 from npuc.compiler.core.errors import CapacityError, CheckError, NpucError
 from npuc.compiler.core.options import Only, Say
 from npuc.compiler.core.stages import tell
@@ -60,7 +61,7 @@ class Approximate(Protocol):
     def within(self) -> float | None: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PassCheck:
     """
     How the program after a pass compares with the one before: the pass as text, the comparison of what they compute,
@@ -73,6 +74,9 @@ class PassCheck:
 
     def __str__(self) -> str:
         return f"{self.step}: {self.comparison}" + ("" if self.changed else ", it changed nothing")
+
+    def __repr__(self) -> str:
+        return f"<PassCheck {cut(str(self), LONGEST_LINE)}>"
 
 
 def check_program(

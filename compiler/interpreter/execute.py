@@ -20,6 +20,8 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from npuc.compiler.analysis.hetero.described import units_of
+from npuc.compiler.core.display.displayed import Displayed
+from npuc.compiler.core.display.shown import Shown
 from npuc.compiler.core.errors import NpucError, SourceError, UsageError, did_you_mean
 from npuc.compiler.core.foreign import summary
 from npuc.compiler.core.stages import tell
@@ -33,6 +35,7 @@ from npuc.compiler.interpreter.npu import NpuFunctions
 from npuc.compiler.interpreter.numbers import Numbers, bits_of, element_name, holds_integers
 from npuc.compiler.interpreter.on_units import UnitCount, UnitProducts
 from npuc.compiler.interpreter.parameters import initial_value, stacked, unstacked
+from npuc.compiler.interpreter.shown import shown_run
 from npuc.compiler.interpreter.tiles import TileFunctions
 from npuc.compiler.interpreter.train import train_functions
 from npuc.compiler.layers.base import Array, DataError
@@ -47,8 +50,8 @@ _OF_DATA = (DataError, InterpretationError)
 """What operations raise for values that they cannot take; anything else is a defect of an operation of npuc."""
 
 
-@dataclass
-class Run:
+@dataclass(repr=False)
+class Run(Displayed):
     """
     The results of one or several runs of a function, such as training steps: arrays by name.
 
@@ -84,6 +87,11 @@ class Run:
     def loss(self) -> float | None:
         """The loss of the last step."""
         return self.losses[-1] if self.losses else None
+
+    def shown(self) -> Shown:
+        arrays = {"output": self.outputs, "gradient": self.gradients, "updated": self.updated}
+        held_out = None if self.held_out is None else f"accuracy {self.held_out:.1%}"
+        return shown_run(self.losses, self.accuracies, arrays, {"data": self.data, "held out": held_out})
 
 
 def argument_type(func: FuncOp, argument: Argument) -> Tensor:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
 from npuc.compiler.report.document import ReportData
 from npuc.compiler.report.rows import OpRow
 from npuc.compiler.report.totals import Assumed, Totals, total
+
+if TYPE_CHECKING:
+    from npuc.compiler.core.display.frame import DataFrame
 
 
 def flat(value: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
@@ -70,9 +73,9 @@ def csv_text(*lines: Iterable[object]) -> str:
     return out.getvalue()
 
 
-def to_csv(reports: Sequence[ReportData]) -> str:
+def rows_table(reports: Sequence[ReportData]) -> tuple[list[str], list[list[object]]]:
     """
-    The rows of reports as CSV text: one row per operation, nested keys dotted, lists joined by commas.
+    The rows of reports as a table, names of columns and rows of values: one per operation, nested keys dotted.
 
     Columns stand in the order of the report's fields; those that only some rows have (`tensors.dY.read_bytes`) at the
     place of their table. With several reports the first column is `backend`.
@@ -92,4 +95,20 @@ def to_csv(reports: Sequence[ReportData]) -> str:
                 known.add(key)
                 columns[key.partition(".")[0]].append(key)
     names = [key for field in fields for key in columns[field]]
-    return csv_text(names, *([line.get(name) for name in names] for line in table))
+    return names, [[line.get(name) for name in names] for line in table]
+
+
+def to_csv(reports: Sequence[ReportData]) -> str:
+    """The rows of reports as CSV text: `rows_table`, lists joined by commas, an empty cell for None."""
+    names, rows = rows_table(reports)
+    return csv_text(names, *rows)
+
+
+def to_frame(reports: Sequence[ReportData]) -> DataFrame:
+    """The same table as one of pandas. Raises `UsageError` without pandas."""
+    from npuc.compiler.core.display.frame import frame
+
+    first = reports[0] if reports else None
+    about = {} if first is None else {"network": first.network, "hardware": first.hardware.get("name", "custom")}
+    backends = ",".join(report.backend for report in reports)
+    return frame(*rows_table(reports), {**about, "backend": backends})

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from npuc.compiler.report.rows import ByName
+from npuc.compiler.report.rows import ByName, DisplayedData
+
+if TYPE_CHECKING:
+    from npuc.compiler.core.display.frame import DataFrame
+    from npuc.compiler.core.display.shown import Shown
 
 
 class ParallelPair(ByName, frozen=True, kw_only=True):
@@ -87,7 +91,7 @@ class PlanCost(ByName, frozen=True, kw_only=True):
     """what no plan goes below"""
 
 
-class Parallel(ByName, frozen=True, kw_only=True, omit_defaults=True):
+class Parallel(ByName, DisplayedData, frozen=True, kw_only=True, omit_defaults=True):
     """
     How the step is split over devices; `planned` is there for plans of other objectives than movement.
 
@@ -113,3 +117,37 @@ class Parallel(ByName, frozen=True, kw_only=True, omit_defaults=True):
     """s of the products and the movement on heterogeneous devices"""
     training: bool = True
     """false for a forward pass; else left out"""
+
+    def table(self) -> tuple[list[str], list[list[str | None]]]:
+        """The type of each layer at each level: names of columns and a row a layer, None where a level has none."""
+        layers = dict.fromkeys(name for level in self.levels for name in level.choices)
+        names = ["layer", *(level.level for level in self.levels)]
+        return names, [[name, *(level.choices.get(name) for level in self.levels)] for name in layers]
+
+    def to_pandas(self) -> DataFrame:
+        """The type of each layer at each level as a table of pandas. Raises `UsageError` without pandas."""
+        from npuc.compiler.core.display.frame import frame
+
+        return frame(*self.table(), {"devices": self.devices, "strategy": self.strategy, "convention": self.convention})
+
+    def shown(self) -> Shown:
+        from npuc.compiler.core.display.shown import Shown, ShownTable, value_text
+        from npuc.compiler.report.text.quantities import bytes_cell, time_text
+
+        names, rows = self.table()
+        cells = [tuple(value or "" for value in row) for row in rows]
+        moved, elements = self.total.bytes, self.total.elements
+        size = f", {bytes_cell(float(moved))}" if isinstance(moved, int | float) else ""
+        facts = {
+            "convention": self.convention,
+            "bound": "" if self.lower_bound_elements is None else f"{value_text(self.lower_bound_elements)} elements",
+            "planned": "" if self.planned is None else f"{self.planned.objective} of {self.planned.value:.6g}",
+            "time": "" if self.seconds is None else time_text(self.seconds),
+        }
+        return Shown(
+            "Parallel",
+            f"plan of {len(rows):,} layer{'s' * (len(rows) != 1)} on {self.devices:,} devices by {self.strategy}",
+            f"{value_text(elements)} elements{size} moved",
+            tuple((name, text) for name, text in facts.items() if text),
+            table=ShownTable(tuple(names), cells, len(rows), len(names), "layers"),
+        )

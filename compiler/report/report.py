@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import astuple
 
 from npuc.compiler.core.errors import InternalError
-from npuc.compiler.report.as_csv import to_csv
+from npuc.compiler.report.as_csv import to_csv, to_frame
 from npuc.compiler.report.as_json import block, dumps, to_json
 from npuc.compiler.report.as_trace import to_trace
 from npuc.compiler.report.certificates import LayerCertificate
 from npuc.compiler.report.document import ReportData
 from npuc.compiler.report.parallel import Parallel
-from npuc.compiler.report.rows import HardwareDict, OpRow, Scalar
+from npuc.compiler.report.rows import DisplayedData, HardwareDict, OpRow, Scalar
 from npuc.compiler.report.totals import total
 
+if TYPE_CHECKING:
+    from npuc.compiler.core.display.frame import DataFrame
+    from npuc.compiler.core.display.shown import Shown
 
-class Report(ReportData, frozen=True, kw_only=True):
+
+class Report(DisplayedData, ReportData, frozen=True, kw_only=True):
     """The cost of one training step (or forward pass) on one backend and one machine."""
 
     def to_json(self) -> str:
@@ -38,8 +43,23 @@ class Report(ReportData, frozen=True, kw_only=True):
         """The timeline of the step in the trace-event format, as JSON text. Raises `UsageError` without cycles."""
         return to_trace(self)
 
+    def to_pandas(self) -> DataFrame:
+        """The rows as a table of pandas, with the columns of `to_csv`. Raises `UsageError` without pandas."""
+        return to_frame([self])
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    def __repr__(self) -> str:
+        from npuc.compiler.core.display.words import one_line
+        from npuc.compiler.report.shown.report import head_of
+
+        return one_line(head_of(self))
+
+    def shown(self) -> Shown:
+        from npuc.compiler.report.shown.report import shown_report
+
+        return shown_report(self)
+
+
+class Comparison(DisplayedData, frozen=True, kw_only=True):
     """Reports of one program, side by side."""
 
     schema: str = "npuc.comparison/1"
@@ -49,6 +69,15 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         """The comparison as JSON text."""
         reports = ",\n".join(report.to_json().rstrip("\n") for report in self.reports)
         return block([("schema", dumps(self.schema)), ("reports", f"[\n{reports}\n]")]) + "\n"
+
+    def to_pandas(self) -> DataFrame:
+        """The rows of all reports as a table of pandas, `backend` first. Raises `UsageError` without pandas."""
+        return to_frame(self.reports)
+
+    def shown(self) -> Shown:
+        from npuc.compiler.report.shown.report import shown_comparison
+
+        return shown_comparison(self.reports)
 
 
 def _check_finite(row: OpRow) -> None:

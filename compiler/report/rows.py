@@ -8,9 +8,12 @@ model it", never 0.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+
+if TYPE_CHECKING:
+    from npuc.compiler.core.display.shown import Shown
 
 Phase = Literal["forward", "dx", "dw", "dxdw", "update", "comm"]
 Kind = Literal["matrix", "vector", "data", "comm"]
@@ -30,6 +33,30 @@ class ByName(msgspec.Struct, frozen=True):
         if key not in self.__struct_fields__:
             raise KeyError(key)
         return getattr(self, key)
+
+
+class DisplayedData(msgspec.Struct, frozen=True):
+    """Data that says by `shown` what is shown of it in a notebook and by `repr`."""
+
+    def shown(self) -> Shown:
+        """What is shown of it."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        from npuc.compiler.core.display.words import one_line
+
+        return one_line(self.shown())
+
+    def __str__(self) -> str:
+        from npuc.compiler.core.display.words import lines
+
+        return lines(self.shown())
+
+    def _repr_html_(self) -> str:
+        """The data in a notebook."""
+        from npuc.compiler.core.display.fragment import fragment
+
+        return fragment(self.shown())
 
 
 class TensorBytes(msgspec.Struct, frozen=True):
@@ -82,7 +109,7 @@ class ScheduleRow(msgspec.Struct, frozen=True, kw_only=True):
     """a dimension cut once more from outside; else null"""
 
 
-class OpRow(msgspec.Struct, frozen=True, kw_only=True):
+class OpRow(DisplayedData, frozen=True, kw_only=True):
     """
     The cost of one operation; every count is for one of its `repeat` repetitions.
 
@@ -157,3 +184,13 @@ class OpRow(msgspec.Struct, frozen=True, kw_only=True):
     """what moves of each tensor"""
     native: dict[str, Scalar | list[Scalar]] = msgspec.field(default_factory=dict[str, Scalar | list[Scalar]])
     """the backend's own columns"""
+
+    def shown(self) -> Shown:
+        from npuc.compiler.core.display.shown import Shown
+        from npuc.compiler.report.text.quantities import count_cell, time_cell
+
+        sizes = " x ".join(str(size) for size in (self.batch, self.m, self.n, self.k) if size is not None)
+        times = f"{self.repeat:,} times " if self.repeat != 1 else ""
+        macs = f"{count_cell(self.macs)} MACs" if self.macs else ""
+        known = (self.op, sizes, macs, f"{times}{time_cell(self.seconds)}", self.limit or "")
+        return Shown("OpRow", f"{self.index} {self.name} {self.phase}", ", ".join(one for one in known if one))

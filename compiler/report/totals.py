@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
 from npuc.compiler.core.options import MEMORY_KINDS
 from npuc.compiler.report.energy import COMPONENTS
-from npuc.compiler.report.rows import ByName, Kind, OpRow, Phase
+from npuc.compiler.report.rows import ByName, DisplayedData, Kind, OpRow, Phase
 from npuc.compiler.report.sections import Section
+
+if TYPE_CHECKING:
+    from npuc.compiler.core.display.shown import Shown
 
 Number = int | float
 
@@ -46,7 +49,7 @@ class Assumed(msgspec.Struct, frozen=True, kw_only=True):
     """of the energy"""
 
 
-class Totals(ByName, frozen=True, kw_only=True):
+class Totals(ByName, DisplayedData, frozen=True, kw_only=True):
     """
     Sums of `repeat` x row over all rows, and ratios of those sums. `totals["cycles"]` reads a field by its name.
 
@@ -92,8 +95,13 @@ class Totals(ByName, frozen=True, kw_only=True):
     assumed: Assumed | msgspec.UnsetType = msgspec.UNSET
     """the shares that are assumed; left out where nothing is"""
 
+    def shown(self) -> Shown:
+        from npuc.compiler.report.shown.amounts import shown_totals
 
-def _sum(values: Iterable[tuple[int, Number | None]]) -> Number | None:
+        return shown_totals(msgspec.to_builtins(self))
+
+
+def summed(values: Iterable[tuple[int, Number | None]]) -> Number | None:
     """The sum of repeat x value: exact for integers, correctly rounded for floats, None when nothing has a value."""
     pairs = list(values)
     known = [repeat * value for repeat, value in pairs if value is not None]
@@ -105,12 +113,12 @@ def _sum(values: Iterable[tuple[int, Number | None]]) -> Number | None:
 
 
 def _count(rows: Sequence[OpRow], field: str) -> int | None:
-    value = _sum((row.repeat, getattr(row, field)) for row in rows)
+    value = summed((row.repeat, getattr(row, field)) for row in rows)
     return None if value is None else int(value)
 
 
 def _real(rows: Sequence[OpRow], field: str) -> float | None:
-    value = _sum((row.repeat, getattr(row, field)) for row in rows)
+    value = summed((row.repeat, getattr(row, field)) for row in rows)
     return None if value is None else float(value)
 
 
@@ -150,7 +158,7 @@ def assumed_of(rows: Sequence[OpRow]) -> Assumed | msgspec.UnsetType:
 
 def measures_of(rows: Sequence[OpRow]) -> dict[str, float | None]:
     """The totals of which shares are assumed, by the names of the shares."""
-    found = {name: _sum((row.repeat, getattr(row, name)) for row in rows) for name in _SHARED}
+    found = {name: summed((row.repeat, getattr(row, name)) for row in rows) for name in _SHARED}
     moved = [_count(rows, "dram_read_bytes"), _count(rows, "dram_write_bytes")]
     return {**found, "dram_bytes": sum(m or 0 for m in moved) if None not in moved else None}
 
@@ -171,7 +179,7 @@ _SHARED = ("macs", "vector_ops", "seconds", "energy_j")
 def total(rows: Sequence[OpRow]) -> Totals:
     """The totals of rows."""
     return Totals(
-        cycles=_sum((row.repeat, row.cycles) for row in rows),
+        cycles=summed((row.repeat, row.cycles) for row in rows),
         seconds=_real(rows, "seconds"),
         macs=_count(rows, "macs"),
         vector_ops=_count(rows, "vector_ops"),

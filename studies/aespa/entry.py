@@ -26,6 +26,7 @@ class Aespa(Study):
 
     presets = ("all", "networks", "graphs", "scientific")
     takes = frozenset({"hardware", "plot"})
+    source = "E. Qin et al., arXiv 2201.08916."
 
     def plan(self, asked: Asked) -> Plan:
         from npuc.studies.aespa import view

@@ -26,6 +26,10 @@ class Congestion(Study):
 
     presets = ("64", "1024")
     takes = frozenset({"settings", "plot"})
+    source = (
+        "T. Khan, S. Rashidi, S. Sridharan, P. Shurpali, A. Akella, T. Krishna, Impact of RoCE Congestion Control "
+        "Policies on Distributed Training of DNNs, HOTI 2022."
+    )
 
     def plan(self, asked: Asked) -> Plan:
         from npuc.studies.congestion import view

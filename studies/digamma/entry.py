@@ -10,6 +10,10 @@ class Digamma(Study):
 
     presets = ("both", "inference", "training")
     takes = frozenset({"networks", "hardware", "jobs", "area_mm2", "evaluations", "resume"})
+    source = (
+        "S.-C. Kao, M. Pellauer, A. Parashar, T. Krishna, DiGamma: Domain-aware Genetic Algorithm for HW-Mapping "
+        "Co-optimization for DNN Accelerators, DATE 2022."
+    )
 
     def plan(self, asked: Asked) -> Plan:
         from npuc.studies.digamma import view

@@ -10,6 +10,10 @@ class Flexion(Study):
 
     presets = ("inference", "training")
     takes = frozenset({"networks", "hardware", "settings", "evaluations"})
+    source = (
+        "S.-C. Kao, H. Kwon, M. Pellauer, A. Parashar, T. Krishna, A Formalism of DNN Accelerator Flexibility, "
+        "SIGMETRICS 2022."
+    )
 
     def plan(self, asked: Asked) -> Plan:
         from npuc.studies.flexion import view

@@ -26,6 +26,10 @@ class Igo(Study):
 
     presets = ("lru", "paper", "explicit")
     takes = frozenset({"networks", "defines", "pipelines", "load", "jobs", "plot"})
+    source = (
+        "J. Kim, S. Na, S. Lee, S. Lee, J. Huh, Improving Data Reuse in NPU On-chip Memory with Interleaved Gradient "
+        "Order for DNN Training, MICRO 2023."
+    )
 
     def plan(self, asked: Asked) -> Plan:
         from npuc.studies.igo import view

@@ -27,6 +27,10 @@ class Libra(Study):
 
     presets = ("both", "workloads", "programs")
     takes = frozenset({"networks", "plot", "total_gb_per_s"})
+    source = (
+        "W. Won, S. Rashidi, S. Srinivasan, T. Krishna, LIBRA: Enabling Workload-aware Multi-dimensional Network "
+        "Topology Optimization for Distributed Training of Large AI Models, ISPASS 2024."
+    )
 
     def plan(self, asked: Asked) -> Plan:
         from npuc.studies.libra import view

@@ -9,6 +9,10 @@ class Themis(Study):
     """Collectives in chunks: orders of levels on six networks of 1,024 devices (Rashidi et al., ISCA 2022)."""
 
     presets = ("overlap", "serial")
+    source = (
+        "S. Rashidi, W. Won, S. Srinivasan, S. Sridharan, T. Krishna, Themis: A Network Bandwidth-Aware Collective "
+        "Scheduling Policy for Distributed Training of DL Models, ISCA 2022."
+    )
 
     def plan(self, asked: Asked) -> Plan:
         from npuc.studies.themis import view

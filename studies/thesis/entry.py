@@ -33,6 +33,7 @@ class Thesis(Study):
     """The roofline of training iterations under a cache: four networks, capacities 24 to 1000 MB (Tsai, 2021)."""
 
     presets = ("thesis", "retain", "networks", "default")
+    source = "C.-Y. Tsai, A Performance Analytical Model for DNN Training with Focus on Memory Subsystem, NTU, 2021."
     takes = frozenset({"networks", "defines", "settings", "plot", "figures"})
     folder = True
 

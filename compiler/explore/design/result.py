@@ -11,6 +11,9 @@ import json
 from dataclasses import dataclass
 
 from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES, MapRules
+from npuc.compiler.core.display.displayed import Displayed
+from npuc.compiler.core.display.frame import DataFrame, frame
+from npuc.compiler.core.display.shown import Shown, table_of
 from npuc.compiler.report.as_csv import csv_text
 
 SCHEMA = "npuc.design/1"
@@ -120,8 +123,8 @@ class GivenMachine:
     energy: float
 
 
-@dataclass(frozen=True)
-class DesignResult:
+@dataclass(frozen=True, repr=False)
+class DesignResult(Displayed):
     """
     Designs, best first by the objective, of equal ones that with the least choice first.
 
@@ -139,6 +142,17 @@ class DesignResult:
     designs: tuple[DesignedMachine, ...]
     interrupted: bool = False
     rules: MapRules = NO_RULES
+
+    def to_pandas(self) -> DataFrame:
+        """A row a design as a table of pandas, with the columns of `to_csv`. Raises `UsageError` without pandas."""
+        return frame(FIELDS, table_rows(self), {"network": self.title, "given": self.given.name})
+
+    def shown(self) -> Shown:
+        best = self.designs[0] if self.designs else None
+        found = "none fits" if best is None else f"best {best.num_pes:,} PEs, {best.area_mm2:.4g} mm2"
+        summary = f"{len(self.designs):,} of {self.evaluations:,} evaluated; {found}"
+        table = table_of(FIELDS, table_rows(self), "designs")
+        return Shown("DesignResult", f"for {self.title}", summary, table=table)
 
 
 def to_json(result: DesignResult, version: str) -> str:
@@ -195,7 +209,12 @@ def to_json(result: DesignResult, version: str) -> str:
 
 def to_csv(result: DesignResult) -> str:
     """A row a design."""
-    return csv_text(FIELDS, *((number, *_values(one)) for number, one in enumerate(result.designs, 1)))
+    return csv_text(FIELDS, *table_rows(result))
+
+
+def table_rows(result: DesignResult) -> list[tuple[object, ...]]:
+    """The values of `FIELDS`, for each design."""
+    return [(number, *_values(one)) for number, one in enumerate(result.designs, 1)]
 
 
 def _values(one: DesignedMachine) -> tuple[object, ...]:

@@ -22,8 +22,10 @@ from __future__ import annotations
 
 from typing_extensions import Unpack
 
+from npuc.compiler.core.arguments import argument
+from npuc.compiler.core.display.progress import watched
 from npuc.compiler.core.options import CompileKeywords
-from npuc.compiler.explore.flexibility.request import BUDGET, find_flexibility, named_constraints
+from npuc.compiler.explore.flexibility.request import BUDGET, Progress, find_flexibility, named_constraints
 from npuc.compiler.explore.flexibility.result import Flexibility
 from npuc.frontends.source import SourceLike, open_source, text_source
 
@@ -37,6 +39,7 @@ def flexibility_file(
     seed: int = 0,
     samples: int | None = None,
     constraints: str | None = None,
+    progress: bool | None = None,
     **options: Unpack[CompileKeywords],
 ) -> Flexibility:
     """
@@ -48,10 +51,17 @@ def flexibility_file(
     contraction can use. Tiles are counted where that is feasible, else by samples, with `samples` by so many in any
     case. For each of the sixteen classes `budget` mappings of each distinct contraction are tried, for the least
     `objective` (time, energy, edp). Mappings meet the machine's own constraints and those of `constraints`, a
-    name or a file. The same seed gives the same result. Everything else is as in `compile_file`. Raises `NpucError`s.
+    name or a file. `progress` shows a bar; by default in notebooks and interactive sessions. The same seed gives the
+    same result. Everything else is as in `compile_file`. Raises `NpucError`s.
     """
-    rules = named_constraints(constraints)
-    return find_flexibility(open_source(path), options, budget, seed, samples, rules=rules).result
+    rules, bar = named_constraints(constraints), _bar(progress)
+    return find_flexibility(open_source(path), options, budget, seed, samples, rules=rules, progress=bar).result
+
+
+def _bar(asked: bool | None) -> Progress:
+    """The progress of evaluations as a bar. Raises `TypeError`."""
+    shows = argument("progress", asked, bool | None)
+    return lambda count: watched("flexibility", count, shows)
 
 
 def flexibility_source(
@@ -63,8 +73,9 @@ def flexibility_source(
     seed: int = 0,
     samples: int | None = None,
     constraints: str | None = None,
+    progress: bool | None = None,
     **options: Unpack[CompileKeywords],
 ) -> Flexibility:
     """The flexibility of a machine for the program that a text holds; everything else as `flexibility_file`."""
-    opened, rules = text_source(text, format, filename), named_constraints(constraints)
-    return find_flexibility(opened, options, budget, seed, samples, rules=rules).result
+    opened, rules, bar = text_source(text, format, filename), named_constraints(constraints), _bar(progress)
+    return find_flexibility(opened, options, budget, seed, samples, rules=rules, progress=bar).result

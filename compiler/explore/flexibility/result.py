@@ -16,6 +16,9 @@ from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES, MapRules
 from npuc.compiler.analysis.mapping.flexibility.axes import AXES, Supports, class_of, classes
 from npuc.compiler.analysis.mapping.flexibility.flexion import Flexion, OwnChoice
 from npuc.compiler.analysis.mapping.flexibility.tiles import Estimate
+from npuc.compiler.core.display.displayed import Displayed
+from npuc.compiler.core.display.frame import DataFrame, frame
+from npuc.compiler.core.display.shown import Shown, table_of
 from npuc.compiler.driver.score import version
 from npuc.compiler.explore.flexibility.classes import ClassBest
 from npuc.compiler.explore.flexibility.shares import estimate_data, flexion_data, mean_of, number
@@ -76,8 +79,8 @@ class FlexRow:
     number: int
 
 
-@dataclass(frozen=True)
-class Flexibility:
+@dataclass(frozen=True, repr=False)
+class Flexibility(Displayed):
     """
     The flexibility of a machine for a program: rows in program order, and the distinct contractions that they refer to.
 
@@ -186,7 +189,19 @@ class Flexibility:
 
     def to_csv(self) -> str:
         """The rows as CSV."""
-        return rows_text(self)
+        names, rows = rows_table(self)
+        return csv_text(names, *rows)
+
+    def to_pandas(self) -> DataFrame:
+        """The rows as a table of pandas, with the columns of `to_csv`. Raises `UsageError` without pandas."""
+        return frame(*rows_table(self), {"network": self.title, "hardware": self.hardware})
+
+    def shown(self) -> Shown:
+        gains = [(class_of(one), gain) for one in self.compared if (gain := self.gain(one)) is not None]
+        best = max(gains, key=lambda one: one[1], default=("", 1.0))
+        summary = f"class {self.flexible}; class {best[0]} is {best[1]:.3g}x as good as the dataflow alone"
+        title = f"of {self.hardware} for {self.title}"
+        return Shown("Flexibility", title, summary, table=table_of(("class", "gain"), gains, "classes"))
 
     def seconds(self, cycles: float) -> float | None:
         """The time of cycles; None without a clock."""
@@ -272,23 +287,23 @@ def json_text(result: Flexibility) -> str:
     return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
 
-def rows_text(result: Flexibility) -> str:
+def rows_table(result: Flexibility) -> tuple[list[str], list[list[object]]]:
     """A row for each contraction of the program: its flexion, then the cycles of each class and of the machine."""
     names = (*AXES, "together")
     head = ["layer", "phase", "repeat", "macs", "contraction", "sizes", "buffer_elements", "exact"]
     for kind in ("hardware", "workload"):
         head += [f"{kind}_{name}{what}" for name in names for what in ("", "_error")]
     head += [f"cycles_{class_of(supports)}" for supports in classes()] + ["cycles_own", "bound"]
-    return csv_text(head, *(_cells(result, row) for row in result.rows))
+    return head, [_cells(result, row) for row in result.rows]
 
 
 def _cells(result: Flexibility, row: FlexRow) -> list[object]:
     found = result.of(row)
     sizes = " ".join(f"{name}={size}" for name, size in found.sizes)
-    words = "" if found.words is None else number(found.words)
+    words = None if found.words is None else number(found.words)
     cells: list[object] = [row.layer, row.phase, row.repeat, row.macs, row.number, sizes, words, found.exact]
     for flexion in (found.hardware, found.workload):
         for one in flexion.shares:
-            cells += ["", ""] if one is None else [one.value, one.error]
+            cells += [None, None] if one is None else [one.value, one.error]
     costs = [found.of(supports).cost for supports in (*classes(), result.supports)]
-    return [*cells, *("" if cost is None else number(cost.cycles) for cost in costs), number(found.bound)]
+    return [*cells, *(None if cost is None else number(cost.cycles) for cost in costs), number(found.bound)]

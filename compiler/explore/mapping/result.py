@@ -13,6 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES, MapRules
+from npuc.compiler.core.display.displayed import Displayed
+from npuc.compiler.core.display.frame import DataFrame, frame
+from npuc.compiler.core.display.shown import Shown, table_of
 from npuc.compiler.explore.mapping.best import MappingCost, Objective
 from npuc.compiler.report.as_csv import csv_text
 from npuc.dialects.mapping import Clusters, MappingAttr
@@ -91,8 +94,8 @@ class Settings:
     tiles: str
 
 
-@dataclass(frozen=True)
-class SearchResult:
+@dataclass(frozen=True, repr=False)
+class SearchResult(Displayed):
     """
     Rows in program order and the searches that they refer to; `peak` is MACs a cycle.
 
@@ -114,6 +117,23 @@ class SearchResult:
     def of(self, row: MappedRow) -> Found:
         """The search of a row."""
         return self.found[row.number]
+
+    def to_pandas(self) -> DataFrame:
+        """The rows as a table of pandas, with the columns of `to_csv`. Raises `UsageError` without pandas."""
+        rows = [_cells(self, row) for row in self.rows]
+        return frame(FIELDS, rows, {"network": self.title, "hardware": self.hardware, "mapper": self.settings.mapper})
+
+    def shown(self) -> Shown:
+        names = ("layer", "phase", "repeat", "cycles", "utilization", "mapping")
+        rows = [
+            (row.layer, row.phase, row.repeat, found.best.cycles, self.utilization(row), mapping_text(found.mapping))
+            for row in self.rows
+            for found in (self.of(row),)
+        ]
+        best, title = self.total(default=False), f"of mappings of {self.title} on {self.hardware}"
+        summary = f"{len(rows):,} contractions, {0 if best is None else best.cycles:,.0f} cycles"
+        table = table_of(names, rows, "contractions")
+        return Shown("SearchResult", title, f"{summary} by {self.settings.mapper}", table=table)
 
     @property
     def evaluations(self) -> int:
@@ -263,17 +283,17 @@ def _cells(result: SearchResult, row: MappedRow) -> Sequence[object]:
         row.phase,
         row.repeat,
         row.macs,
-        "" if default is None else _number(default.cycles),
+        None if default is None else _number(default.cycles),
         _number(best.cycles),
-        "" if default is None else _number(default.energy),
+        None if default is None else _number(default.energy),
         _number(best.energy),
         _number(best.l1),
         _number(best.l2),
-        "" if default is None else result.ratio(found),
+        None if default is None else result.ratio(found),
         result.utilization(row),
         row.number,
-        "" if found.bound is None else _number(found.bound),
-        "" if found.bound is None else result.gap(found),
+        None if found.bound is None else _number(found.bound),
+        None if found.bound is None else result.gap(found),
         found.evaluations,
         mapping_text(found.mapping),
         " ".join(f"{count}:{_number(cost)!r}" for count, cost in found.curve),

@@ -10,7 +10,11 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+from npuc.compiler.core.display.displayed import Displayed
+from npuc.compiler.core.display.frame import DataFrame, frame
+from npuc.compiler.core.display.shown import Shown, table_of
 from npuc.compiler.report.as_csv import csv_text
+from npuc.compiler.report.text.quantities import time_cell
 
 SCHEMA = "npuc.network/1"
 NetworkObjective = Literal["time", "time-cost"]
@@ -90,8 +94,8 @@ class CurvePoint:
     seconds: float
 
 
-@dataclass(frozen=True)
-class NetworkResult:
+@dataclass(frozen=True, repr=False)
+class NetworkResult(Displayed):
     """
     The splits of a step. `training` says whether it is more than a forward pass; it has `work_seconds` of a device's
     own work, and takes `floor_seconds` where no level limits it: of work and latencies.
@@ -119,6 +123,15 @@ class NetworkResult:
     def split(self, name: str) -> SplitChoice:
         """The split of a name."""
         return next(one for one in self.splits if one.split == name)
+
+    def to_pandas(self) -> DataFrame:
+        """The rows of `to_csv` as a table of pandas. Raises `UsageError` without pandas."""
+        return frame(NAMES, table_rows(self), {"network": self.title, "hardware": self.hardware})
+
+    def shown(self) -> Shown:
+        times = ", ".join(f"{one.split} {time_cell(one.seconds)}" for one in self.splits)
+        table = table_of(NAMES, table_rows(self), "splits and shapes")
+        return Shown("NetworkResult", f"for {self.title} on {self.hardware}", times, table=table)
 
 
 def to_json(result: NetworkResult, version: str) -> str:
@@ -150,6 +163,11 @@ NAMES = ("split", "kinds", "sizes", "gb_per_s", "seconds", "usd", "meets", "gap"
 
 def to_csv(result: NetworkResult) -> str:
     """A row a split, then a row a shape; lists by level with `x` between them."""
+    return csv_text(NAMES, *table_rows(result))
+
+
+def table_rows(result: NetworkResult) -> list[tuple[object, ...]]:
+    """The values of `NAMES`, for each split and each shape."""
     kinds, sizes = tuple(one.kind for one in result.levels), tuple(one.size for one in result.levels)
     rows: list[tuple[object, ...]] = [
         (
@@ -166,7 +184,7 @@ def to_csv(result: NetworkResult) -> str:
         ("shape", *map(_joined, (one.kinds, one.sizes, one.gb_per_s)), one.seconds, one.usd, True, one.gap)
         for one in result.shapes
     ]
-    return csv_text(NAMES, *rows)
+    return rows
 
 
 def _joined(values: tuple[object, ...]) -> str:

@@ -12,16 +12,19 @@ without compiling it, `pricing` scores points and `record` keeps them; the searc
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from typing_extensions import Unpack
 
 from npuc.compiler.core.arguments import TEXTS, argument
+from npuc.compiler.core.display.progress import watched
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.explore.optimize.goals import DEFAULT_GOALS
 from npuc.compiler.explore.optimize.result import OptimizedPoint, OptimizeResult
 from npuc.compiler.explore.optimize.run import DEFAULT_BUDGET, MOST_POINTS, OptimizeCourse, optimize
 from npuc.compiler.explore.sweep.axes import Vary
+from npuc.compiler.explore.sweep.point import SweepPoint
 from npuc.compiler.explore.sweep.sweep import Sweep
 from npuc.frontends.source import Source, SourceLike, open_source, text_source
 
@@ -39,6 +42,7 @@ def optimize_file(
     backend: str | list[str] | tuple[str, ...] | None = None,
     jobs: int = 1,
     resume: str | None = None,
+    progress: bool | None = None,
     **options: Unpack[CompileKeywords],
 ) -> OptimizeResult:
     """
@@ -48,10 +52,11 @@ def optimize_file(
     Goals are names of metrics (`time`, `energy`, `area`, …), `max:NAME` to have most of one; `constraints` are texts
     such as `area < 10`. At most `budget` points are priced, which `seed` chooses where bounds do not exclude enough;
     `jobs` processes work on them, and `resume` is a file that keeps them. `proved` of the result says whether the
-    front is that of all points. Everything else is as in `compile_file`; raises as `sweep_file` does.
+    front is that of all points. `progress` shows a bar; by default in notebooks and interactive sessions.
+    Everything else is as in `compile_file`; raises as `sweep_file` does.
     """
     course = _course(budget, seed, jobs, resume)
-    return _optimize(open_source(path), vary, goals, constraints, course, backend, options)
+    return _optimize(open_source(path), vary, goals, constraints, course, backend, options, progress)
 
 
 def optimize_source(
@@ -67,11 +72,12 @@ def optimize_source(
     backend: str | list[str] | tuple[str, ...] | None = None,
     jobs: int = 1,
     resume: str | None = None,
+    progress: bool | None = None,
     **options: Unpack[CompileKeywords],
 ) -> OptimizeResult:
     """The same of the program that a text holds; everything else as `optimize_file`."""
     course = _course(budget, seed, jobs, resume)
-    return _optimize(text_source(text, format, filename), vary, goals, constraints, course, backend, options)
+    return _optimize(text_source(text, format, filename), vary, goals, constraints, course, backend, options, progress)
 
 
 def _course(budget: int, seed: int, jobs: int, resume: str | None) -> OptimizeCourse:
@@ -92,9 +98,17 @@ def _optimize(
     course: OptimizeCourse,
     backend: str | list[str] | tuple[str, ...] | None,
     options: CompileKeywords,
+    progress: bool | None,
 ) -> OptimizeResult:
     goals, constraints = argument("goals", goals, TEXTS), argument("constraints", constraints, TEXTS)
-    found = optimize(Sweep(source, vary, backend, options, most=MOST_POINTS), course, goals, constraints)
+    shows = argument("progress", progress, bool | None)
+    sweep = Sweep(source, vary, backend, options, most=MOST_POINTS)
+    with watched("optimize", min(course.budget, sweep.grid.count), shows) as advance:
+
+        def told(_: SweepPoint) -> None:
+            advance(1)
+
+        found = optimize(sweep, replace(course, told=told), goals, constraints)
     if found.interrupt is not None:
         raise found.interrupt
     return found.result

@@ -4,6 +4,7 @@ and options.
 
     for point in sweep_file("net.dsl", vary={"memory.spm_kib": "1024:8192:1024", "batch": [8, 16]}):
         print(point.values, point.totals.seconds if point.totals else point.error)
+    sweep_file("net.dsl", vary={"batch": [8, 16]}).collect().to_pandas()
 
 `values` parses ranges, `axes` the varied keys, `points` scores, `parallel` scores in several processes, `devices`
 handles points with several devices; `partial` is the file from which a long sweep continues, `table` and `picture`
@@ -12,17 +13,16 @@ show the result.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from typing_extensions import Unpack
 
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.explore.sweep.axes import Vary
 from npuc.compiler.explore.sweep.point import SweepPoint
+from npuc.compiler.explore.sweep.result import SweepPoints, SweepResult
 from npuc.compiler.explore.sweep.sweep import Sweep
 from npuc.frontends.source import SourceLike, open_source, text_source
 
-__all__ = ["SweepPoint", "sweep_file", "sweep_source"]
+__all__ = ["SweepPoint", "SweepPoints", "SweepResult", "sweep_file", "sweep_source"]
 
 
 def sweep_file(
@@ -33,7 +33,7 @@ def sweep_file(
     jobs: int | None = None,
     dask: str | None = None,
     **options: Unpack[CompileKeywords],
-) -> Iterator[SweepPoint]:
+) -> SweepPoints:
     """
     Score the program in a file at every combination of the values in `vary`, of which the last key varies fastest.
 
@@ -44,11 +44,12 @@ def sweep_file(
     known; `jobs` processes work on them, or with `dask` the workers of the Dask cluster at that address (`local`: a
     cluster of `jobs` processes on this machine). Everything else is as in `compile_file`.
 
+    The points are an iterator; its `collect` has them all as a `SweepResult`, with a table of pandas and the front.
     A point where the program does not fit the machine has an `error` in place of totals, and so has one whose network
     parameters make no program. Raises `UsageError` before the first point for keys and values that cannot be, and
     `NpucError`s for what is wrong with the whole.
     """
-    return Sweep(open_source(path), vary, backend, options).points(jobs=jobs, dask=dask)
+    return SweepPoints(Sweep(open_source(path), vary, backend, options), jobs=jobs, dask=dask)
 
 
 def sweep_source(
@@ -61,6 +62,6 @@ def sweep_source(
     jobs: int | None = None,
     dask: str | None = None,
     **options: Unpack[CompileKeywords],
-) -> Iterator[SweepPoint]:
+) -> SweepPoints:
     """Score the program that a text holds at many points; everything else as `sweep_file`."""
-    return Sweep(text_source(text, format, filename), vary, backend, options).points(jobs=jobs, dask=dask)
+    return SweepPoints(Sweep(text_source(text, format, filename), vary, backend, options), jobs=jobs, dask=dask)

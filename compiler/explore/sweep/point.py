@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from npuc.compiler.core.display.displayed import Displayed
+from npuc.compiler.core.display.shown import Shown
 from npuc.compiler.explore.sweep.devices import Moved
 from npuc.compiler.report import Totals
-from npuc.compiler.report.as_csv import flat_totals, total_names
+from npuc.compiler.report.as_csv import cell, flat_totals, total_names
 
 
-@dataclass(frozen=True)
-class SweepPoint:
+@dataclass(frozen=True, repr=False)
+class SweepPoint(Displayed):
     """
     One point: the varied keys and what the step costs there.
 
@@ -38,3 +40,10 @@ class SweepPoint:
         known = {} if self.totals is None else flat_totals(self.totals)
         totals = {name: known.get(name) for name in (total_names() if names is None else names)}
         return {**self.values, **totals, **(self.moved or {}), "error": self.error}
+
+    def shown(self) -> Shown:
+        place = ", ".join(f"{key}={cell(value)}" for key, value in self.values.items())
+        if self.totals is None:
+            return Shown("SweepPoint", f"{self.index} at {place}", self.error or "no totals")
+        totals = self.totals.shown()
+        return Shown("SweepPoint", f"{self.index} at {place}", totals.summary, picture=totals.picture)

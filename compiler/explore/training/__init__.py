@@ -22,6 +22,7 @@ from typing_extensions import Unpack
 
 from npuc.backends.registry import get_backend
 from npuc.compiler.core.arguments import argument
+from npuc.compiler.core.display.progress import watched
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.machine import backend_for
 from npuc.compiler.explore.training.asked import AskedRuns
@@ -43,6 +44,7 @@ def training_file(
     dataset: str | None = None,
     seeds: int = 3,
     seed: int = 0,
+    progress: bool | None = None,
     **options: Unpack[CompileKeywords],
 ) -> TrainingResult:
     """
@@ -53,7 +55,8 @@ def training_file(
 
     With `run`, or `until` ("loss < 0.1", "accuracy > 0.9" of the mean of the last ten steps), each training is executed
     in the interpreter too, from as many `seeds`, the first `seed`, on a `dataset` ("digits") or on a batch that is
-    made; the time of its steps is that of the model. Raises `NpucError`s.
+    made; the time of its steps is that of the model. `progress` shows a bar; by
+    default in notebooks and interactive sessions. Raises `NpucError`s.
     """
     names: Sequence[str | os.PathLike[str]] = argument("phases", phases, Sequence[str | os.PathLike[str]])
     source = open_source(path)
@@ -67,4 +70,11 @@ def training_file(
         argument("seed", seed, int),
     )
     trainings = [read_phases(os.fspath(one)) for one in names]
-    return asked.executed(source, options, trainings, Pricing(source, name, options).result(trainings))
+    shows = argument("progress", progress, bool | None)
+    with watched("training", 1 + sum(len(one.programs) for one in trainings), shows) as advance:
+        priced = Pricing(source, name, options, done=lambda: advance(1)).result(trainings)
+    if not asked.executes:
+        return priced
+    steps = asked.seeds * sum(one.steps for one in priced.trainings)
+    with watched("executing", steps, shows) as advance:
+        return asked.executed(source, options, trainings, priced, advance)

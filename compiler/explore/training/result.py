@@ -15,6 +15,11 @@ from math import fsum
 from operator import add
 
 from npuc.compiler.analysis.sparsity.products import NO_PRODUCTS, ProductCounts
+from npuc.compiler.core.display.displayed import Displayed
+from npuc.compiler.core.display.frame import DataFrame, frame
+from npuc.compiler.core.display.shown import Shown, table_of
+from npuc.compiler.core.display.svg import curves
+from npuc.compiler.core.display.words import cut
 from npuc.compiler.explore.training.phases import Unit
 from npuc.compiler.report.as_csv import csv_text
 
@@ -135,8 +140,8 @@ class TrainingCost:
         return self.plain_seconds / self.seconds if self.seconds else 1.0
 
 
-@dataclass(frozen=True)
-class TrainingResult:
+@dataclass(frozen=True, repr=False)
+class TrainingResult(Displayed):
     """Trainings of one network on one machine; `until` and `data` say of their runs what ends them, and on what."""
 
     title: str
@@ -146,6 +151,33 @@ class TrainingResult:
     trainings: tuple[TrainingCost, ...]
     until: str | None = None
     data: str | None = None
+
+    def to_pandas(self) -> DataFrame:
+        """A row for each program of each phase as a table of pandas. Raises `UsageError` without pandas."""
+        about = {"network": self.title, "hardware": self.hardware, "backend": self.backend}
+        return frame(NAMES, table_rows(self), about)
+
+    def shown(self) -> Shown:
+        rows = [_shown_row(one) for one in self.trainings]
+        runs = [[loss for loss in run.losses if loss is not None] for one in self.trainings for run in one.runs]
+        hours = ", ".join(f"{cut(one.name)} {one.device_hours:.4g} device hours" for one in self.trainings[:4])
+        return Shown(
+            "TrainingResult",
+            f"of {self.title} on {self.hardware} ({self.backend})",
+            hours,
+            tuple((name, text) for name, text in (("until", self.until), ("data", self.data)) if text),
+            curves(runs, "step", "loss"),
+            table_of(SHOWN, rows, "trainings"),
+        )
+
+
+SHOWN = ("training", "steps", "seconds", "kWh", "device hours", "USD", "as fast as plain")
+
+
+def _shown_row(one: TrainingCost) -> tuple[object, ...]:
+    """The cells of `SHOWN`."""
+    energy = None if one.energy_j is None else one.energy_j / 1000 / HOUR
+    return one.name, one.steps, one.seconds, energy, one.device_hours, one.usd, one.gain
 
 
 def total(values: Iterable[float | None]) -> float | None:
@@ -188,7 +220,12 @@ NAMES = ("training", "phase", "unit", "first", "end", "program", "steps", "step_
 
 def to_csv(result: TrainingResult) -> str:
     """A row for each program of each phase."""
-    return csv_text(NAMES, *[row for one in result.trainings for row in _rows(one)])
+    return csv_text(NAMES, *table_rows(result))
+
+
+def table_rows(result: TrainingResult) -> list[tuple[object, ...]]:
+    """The values of `NAMES`, for each program of each phase."""
+    return [row for one in result.trainings for row in _rows(one)]
 
 
 def _rows(training: TrainingCost) -> Sequence[tuple[object, ...]]:
