@@ -25,6 +25,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from npuc.compiler.analysis.memory.liveness import (
     Memory,
+    Tensors,
     TensorSizes,
     is_view,
     live_at,
@@ -72,19 +73,30 @@ def peak_of(func: FuncOp, float_bytes: int | None) -> Peak:
     """What is in memory at the peak of a function at the `train` level; `float_bytes` as for `element_bytes`."""
     tensors, sizes = tensors_of(func, float_bytes), TensorSizes(float_bytes)
     memory = memory_of_tensors(tensors)
-    kinds: dict[MemoryKind, int] = dict.fromkeys(MEMORY_KINDS, 0)
-    arguments = {a.index: a.kind for a in arguments_of(func)}
-    for index, argument in enumerate(func.body.block.args):
-        kinds[_ARGUMENTS[arguments.get(index, ArgumentKind.INPUT)]] += sizes.bytes_of(argument)
-    kinds["buffers"] += tensors.resident - sum(kinds.values())  # the constants
-    roles = _Values(func)
-    makers = {tensors.buffer_of[v]: v for op in tensors.ops for v in op.results if v in tensors.buffer_of}
+    kinds = resident_kinds(func, tensors, sizes)
+    roles = ValueKinds(func)
+    makers = makers_of(tensors)
     for buffer, _ in live_at(tensors, memory.at):
         kinds[roles.kind_of(makers[buffer])] += tensors.sizes[buffer]
     return Peak(memory, kinds, sum(map(sizes.bytes_of, roles.gradients)))
 
 
-class _Values:
+def resident_kinds(func: FuncOp, tensors: Tensors, sizes: TensorSizes) -> dict[MemoryKind, int]:
+    """The bytes of each kind that are live throughout: arguments and constants."""
+    kinds: dict[MemoryKind, int] = dict.fromkeys(MEMORY_KINDS, 0)
+    arguments = {a.index: a.kind for a in arguments_of(func)}
+    for index, argument in enumerate(func.body.block.args):
+        kinds[_ARGUMENTS[arguments.get(index, ArgumentKind.INPUT)]] += sizes.bytes_of(argument)
+    kinds["buffers"] += tensors.resident - sum(kinds.values())  # the constants
+    return kinds
+
+
+def makers_of(tensors: Tensors) -> dict[int, SSAValue]:
+    """The value of each buffer, the last one of those that are written in it."""
+    return {tensors.buffer_of[v]: v for op in tensors.ops for v in op.results if v in tensors.buffer_of}
+
+
+class ValueKinds:
     """The kinds of the values of a function."""
 
     def __init__(self, func: FuncOp):

@@ -1,14 +1,21 @@
 """What the memory of a step is made of at its peak."""
 
+from itertools import groupby
+
 import pytest
 from xdsl.parser import Parser
 
+from npuc.compiler.analysis.memory.course import course_of_module
+from npuc.compiler.analysis.memory.liveness import step_functions, tensors_of
 from npuc.compiler.analysis.memory.peak import peak_of_module
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.options import MEMORY_KINDS
-from npuc.compiler.driver.compile import compile_file, compile_source
+from npuc.compiler.driver.compile import compile_file, compile_program, compile_source
+from npuc.compiler.driver.levels.primitives import AboveNpu
 from npuc.compiler.report import Report
+from npuc.dialects.provenance import layer_of, role_of
 from npuc.frontends.mlir import make_context
+from npuc.frontends.source import open_source
 
 ADAMW = """network n(batch=2) {
     input x: f32[batch, 64]
@@ -141,3 +148,22 @@ def test_deep_networks() -> None:
         loss sum(h)
     }"""
     kinds_of(compile_source(text, backend="roofline"))
+
+
+@pytest.mark.parametrize("source", ["mlp", "lenet", "lstm_lm", "gpt2"])
+@pytest.mark.parametrize("float_bytes", [None, 2])
+def test_the_course_of_memory_has_the_peak_by_kind(source: str, float_bytes: int | None) -> None:
+    above = AboveNpu()
+    compile_program(open_source(f"samples:{source}"), ["cycle"], {"opt_level": 0}, watchers=(above,))
+    module = above.module
+    assert module is not None
+    peak, course = peak_of_module(module, float_bytes), course_of_module(module, float_bytes)
+    assert peak is not None
+    assert course is not None
+    at = course.live.index(peak.memory.peak_bytes)
+    assert {kind: values[at] for kind, values in course.kinds.items()} == peak.kinds
+    assert course.places[at][0] == peak.memory.layer
+    # Neighbours of one layer and role are one, by the one with most memory.
+    ops = tensors_of(step_functions(module)[0], float_bytes).ops
+    runs = [list(run) for _, run in groupby(range(len(ops)), key=lambda n: (layer_of(ops[n]), role_of(ops[n])))]
+    assert list(course.live) == [max(peak.memory.live[n] for n in run) for run in runs]
