@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import Annotated, cast
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from npuc.compiler.cli.complete.shells import Typed, answer, typed_in
@@ -32,6 +32,7 @@ from npuc.compiler.core.gc_pause import without_cycle_collection
 
 VERBS = {
     "compile": "compile",
+    "diff": "diff",
     "explain": "explain",
     "run": "run",
     "check": "check",
@@ -48,6 +49,7 @@ VERBS = {
     "network": "network",
     "training": "training",
     "study": "study",
+    "reproduce": "reproduce",
     "plot": "plot",
     "machine": "machine",
     "list": "listing",
@@ -141,7 +143,8 @@ def app(verb: str | None = None) -> typer.Typer:
     for name in VERBS if verb is None else (verb,):
         import_module(f"{__name__}.{VERBS[name]}").register(made)
     for registered in made.registered_commands:
-        registered.cls = VerbCommand
+        if not issubclass(registered.cls or TyperCommand, VerbCommand):
+            registered.cls = VerbCommand
     return made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -10,12 +11,13 @@ from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import said, stages, warnings_shown
 from npuc.compiler.cli.run import warn_of_unread
-from npuc.compiler.cli.shared import Verb, real, whole
+from npuc.compiler.cli.shared import Verb, check_target, real, whole, write_result
 from npuc.compiler.cli.verbs.absent import without
 from npuc.compiler.cli.watching import watching
 from npuc.compiler.core.options import DEFAULT_LEVEL, Only
 
 if TYPE_CHECKING:
+    from npuc.compiler.driver.check import PassCheck
     from npuc.compiler.driver.running.options import RunKeywords
     from npuc.compiler.driver.watch.watcher import Watcher
 
@@ -53,20 +55,48 @@ def command(
         given = collected(program, machine, optimisation, known=RunKeywords.__annotations__)
         options = cast(RunKeywords, {**given, "seed": seed, **devices.shared()})
         out = optimisation.statistics_json != "-"
+        check_target(messages.html)
         if others:
-            compare_compilers(program.source, options, others, limit=int(limit), quiet=messages.quiet)
+            agreed = compare_compilers(program.source, options, others, limit=int(limit), quiet=messages.quiet)
+            if messages.html is not None:
+                _write_page(program, messages.html, f"{len(agreed)} compilers agree", COMPILERS, agreed)
             return
         with watching(optimisation) as watchers:
-            compare_passes(program.source, options, limit=int(limit), out=out, quiet=messages.quiet, watchers=watchers)
+            checked = compare_passes(
+                program.source, options, limit=int(limit), out=out, quiet=messages.quiet, watchers=watchers
+            )
+        if messages.html is not None:
+            rows = [(one.step, str(one.comparison), "yes" if one.changed else "no") for one in checked]
+            conclusion = f"{len(rows)} passes checked, the program computes the same after each"
+            _write_page(program, messages.html, conclusion, PASSES, rows)
 
 
-def compare_compilers(source: str, options: RunKeywords, others: list[str], *, limit: int, quiet: bool) -> None:
-    """Compare what other compilers compute of the step with the interpreter, a line each on standard output."""
+COMPILERS = ("Compiler", "Version", "Result")
+PASSES = ("Pass", "Result", "Changed")
+"""The columns of pages."""
+
+
+def _write_page(
+    program: Program, path: str, conclusion: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
+    from npuc.compiler.cli.page.result import check_html
+
+    write_result(path, check_html(f"Check of {program.source}", conclusion, heads, rows))
+
+
+def compare_compilers(
+    source: str, options: RunKeywords, others: list[str], *, limit: int, quiet: bool
+) -> list[tuple[str, str, str]]:
+    """
+    Compare what other compilers compute of the step with the interpreter, a line each on standard output.
+
+    The name, the version and what was found of each, in their order.
+    """
     from npuc.compiler.others.agree import check_with
     from npuc.frontends.source import open_source
 
     with stages(quiet=quiet) as line, warnings_shown(quiet=quiet):
-        check_with(
+        found = check_with(
             open_source(source),
             options,
             list(dict.fromkeys(others)),
@@ -74,6 +104,7 @@ def compare_compilers(source: str, options: RunKeywords, others: list[str], *, l
             progress=lambda outcome: line(str(outcome), out=True),
             say=said(line, quiet=quiet),
         )
+    return [(one.compiler, one.version, str(one)) for one in found]
 
 
 def compare_passes(
@@ -85,14 +116,14 @@ def compare_passes(
     out: bool,
     quiet: bool,
     watchers: tuple[Watcher, ...] = (),
-) -> None:
+) -> list[PassCheck]:
     """
     Check every pass, a line each: on standard output if that is the result (`out`), else as messages; `watchers` look
     at the program around each.
 
     Raises `CheckError` for the first pass that changes the program.
     """
-    from npuc.compiler.driver.check import PassCheck, check_program
+    from npuc.compiler.driver.check import check_program
     from npuc.compiler.driver.running.options import run_options
     from npuc.frontends.source import open_source
 
@@ -122,3 +153,4 @@ def compare_passes(
         changed = [one.step.partition("{")[0] for one in checked if one.comparison.changed is not None]
         but = f" but {' and '.join(changed)}, which is to change numbers" if changed else ""
         print(f"{len(checked)} passes checked{named}, the program computes the same after each{but}")
+    return checked

@@ -25,12 +25,14 @@ from npuc.compiler.cli.shared import (
 )
 from npuc.compiler.cli.verbs.absent import without
 from npuc.compiler.cli.verbs.compile_outputs import CompileOutputs
+from npuc.compiler.cli.verbs.tables import on_stdout, table_target
 from npuc.compiler.cli.watching import watching
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.files.outputs import write_file
 from npuc.compiler.core.options import BEST_BUCKETS
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from xdsl.dialects.builtin import ModuleOp
 
     from npuc.compiler.core.options import CompileKeywords
@@ -106,7 +108,10 @@ def command(
         if shown is None:
             raise UsageError(f"--rows {rows}: expected folded, all or cores")
         outputs = replace(
-            _outputs(output, csv_format, emit, depth, view, rows=shown), statistics=optimisation.statistics_json
+            _outputs(output, csv_format, emit, depth, view, rows=shown),
+            statistics=optimisation.statistics_json,
+            html=output.html,
+            table=table_target(output.table),
         )
         check_rows(rows, *outputs.files, outputs.statistics)
         if check and devices.plan_objective == "time":
@@ -143,7 +148,7 @@ def _outputs(
         raise UsageError(f"--csv-format {csv_format}: expected npuc or scalesim")
     emitter = get_emitter(emit or "mlir")
     check_depth(depth, drawn=isinstance(emitter, Drawing) or view == "graph")
-    picture = picture_target(asked.plot, view, VIEWS)
+    picture = picture_target(asked.plot, view, VIEWS, made_for=asked.plot_as)
     for option, in_folder, target, needed in (
         (f"--csv-format {csv_format}", csv_format == "scalesim", csv, "--csv"),
         (f"--emit {emit}", emitter.folder, output, "-o"),
@@ -183,7 +188,7 @@ def _compile(
     from npuc.compiler.driver.compile import compile_program
 
     above: AboveNpu | None = None
-    if outputs.emits_primitives:
+    if outputs.emits_primitives or outputs.html is not None:
         from npuc.compiler.driver.levels.primitives import AboveNpu
 
         above = AboveNpu()
@@ -198,11 +203,15 @@ def _compile(
     if verbose and not quiet:
         for report in result.reports:
             aside(f"passes: {report.pipeline or '(none)'}")
-    emitted = _emitted(result, outputs, None if above is None else above.primitives(source))
+    page = None if outputs.html is None else _page(result, above)
+    primitives = above.primitives(source) if above is not None and outputs.emits_primitives else None
+    emitted = _emitted(result, outputs, primitives)
     drawn = None if outputs.picture is None else draw_step(result, outputs.picture, outputs.depth)
     _write(result, outputs, emitted)
     if outputs.picture is not None and drawn is not None:
         outputs.picture.write(drawn)
+    if outputs.html is not None and page is not None:
+        write_result(outputs.html, page)
     if outputs.reports is not None:
         from npuc.backends.cycle.export import report_files
 
@@ -214,6 +223,12 @@ def _compile(
     for warning in (*_unshown(result, outputs), *(() if emitted is None else emitted.warnings)):
         said(line, quiet=quiet)(f"warning: {warning}")
     return result
+
+
+def _page(result: Compilation, above: AboveNpu | None) -> str:
+    from npuc.compiler.cli.page.step import step_html
+
+    return step_html(result, None if above is None else above.module)
 
 
 def _unshown(result: Compilation, outputs: CompileOutputs) -> Iterator[str]:
@@ -260,14 +275,20 @@ def _write(result: Compilation, outputs: CompileOutputs, emitted: Emitted | None
         write_result(outputs.csv, to_csv(reports))
     if outputs.program is not None and emitted is not None and isinstance(emitted.content, str):
         write_result(outputs.program, emitted.content)
-    if "-" not in (*outputs.files, outputs.statistics):
-        from npuc.backends.registry import get_backend
-        from npuc.compiler.report.text.comparison import print_comparison
-        from npuc.compiler.report.text.table import print_report
+    if outputs.table is not None:
+        outputs.table.write(lambda console: _show(result, outputs, console))
+    if "-" not in (*outputs.files, outputs.statistics, on_stdout(outputs.table)):
+        _show(result, outputs, make_console())
 
-        console = make_console()
-        if len(reports) > 1 and outputs.rows != "cores":
-            print_comparison(reports, console, every=outputs.rows == "all")
-            return
-        for report in reports:
-            print_report(report, console, rows=outputs.rows, words=get_backend(report.backend).words)
+
+def _show(result: Compilation, outputs: CompileOutputs, console: Console) -> None:
+    """Print the tables with what is said below them."""
+    from npuc.backends.registry import get_backend
+    from npuc.compiler.report.text.comparison import print_comparison
+    from npuc.compiler.report.text.table import print_report
+
+    if len(result.reports) > 1 and outputs.rows != "cores":
+        print_comparison(result.reports, console, every=outputs.rows == "all")
+        return
+    for report in result.reports:
+        print_report(report, console, rows=outputs.rows, words=get_backend(report.backend).words)

@@ -189,7 +189,7 @@ def _write(found: Designed, targets: SearchTargets, mapped: str | None) -> None:
     if targets.picture is not None:
         from npuc.compiler.explore.design.picture import draw
 
-        targets.picture.write(draw(found.result, targets.picture.kind))
+        targets.picture.draw(lambda kind: draw(found.result, kind))
     if targets.shows:
         from npuc.compiler.explore.design.table import print_result
 

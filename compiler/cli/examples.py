@@ -6,6 +6,11 @@ EXAMPLES = {
         ("model.pt2 -b cycle -b roofline --hw npu.toml", "a PyTorch model on two cost models side by side"),
         ("samples:bert_base --devices 16 --json -", "the step on 16 devices, for a program"),
     ),
+    "diff": (
+        ("samples:resnet18 -O0 -O3", "what the passes gain, layer by layer"),
+        ("samples:resnet18 --set dram.gb_per_s=150 --set dram.gb_per_s=300", "two machines"),
+        ("model.json samples:lenet --fail-slower 2", "in a script: 1 where the step takes over 2 % longer"),
+    ),
     "explain": (
         ("samples:resnet50", "the costliest layers, what limits each, and what to change"),
         ("samples:resnet50 logits --plot logits.svg", "where the time of a layer goes, also as a picture"),
@@ -100,6 +105,11 @@ EXAMPLES = {
         ("crosscheck --preset os", "our own models against each other"),
         ("hypar --network lenet_c", "HyPar's plans on one of its networks"),
         ("igo --json igo.json", "interleaved gradients on nine networks, for a program"),
+    ),
+    "reproduce": (
+        ("themis themis", "a study with its figures, rows and commands in the folder themis"),
+        ("hypar plans --preset physical", "under other assumptions"),
+        ("all studies --jobs 2", "every study, in a folder each; takes a quarter of an hour or more"),
     ),
     "machine": (
         ("tpu-v4", "a preset as each backend sees it, with the source of each number"),

@@ -147,4 +147,4 @@ def _write(result: Flexibility, targets: SearchTargets) -> None:
     if targets.picture is not None:
         from npuc.compiler.explore.flexibility.picture import draw
 
-        targets.picture.write(draw(result, targets.picture.kind))
+        targets.picture.draw(lambda kind: draw(result, kind))

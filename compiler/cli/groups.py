@@ -14,7 +14,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, field, fields
 from functools import cache
-from typing import Annotated, Any, ClassVar, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from typer.models import OptionInfo, ParameterInfo
 
@@ -23,6 +23,7 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import CompileKeywords
 
+ResultT = TypeVar("ResultT")
 KEYWORDS = {"hw": "hardware", "setting": "overrides", "define": "defines"}
 """The keywords of `Options` that fields of groups have other names than."""
 
@@ -96,7 +97,7 @@ def collected(*groups: Group, known: Container[str] | None = None) -> CompileKey
     return cast("CompileKeywords", {name: value for name, value in found.items() if name in known})
 
 
-def expanded(verb: Callable[..., None]) -> Callable[..., None]:
+def expanded(verb: Callable[..., ResultT]) -> Callable[..., ResultT]:
     """A verb whose groups are replaced by their options, which is what the command line is made from."""
     parameters: list[inspect.Parameter] = []
     groups: dict[str, tuple[type[Group], list[str]]] = {}
@@ -109,9 +110,9 @@ def expanded(verb: Callable[..., None]) -> Callable[..., None]:
             groups[parameter.name] = kind, [one.name for one in own]
             parameters += own
 
-    def command(**values: object) -> None:
+    def command(**values: object) -> ResultT:
         made = {name: kind(**{one: values.pop(one) for one in names}) for name, (kind, names) in groups.items()}
-        verb(**values, **made)
+        return verb(**values, **made)
 
     command.__doc__ = verb.__doc__
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

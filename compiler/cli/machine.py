@@ -8,6 +8,7 @@ import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Machine, Output
+from npuc.compiler.cli.plot.target import picture_target
 from npuc.compiler.cli.shared import Verb, check_target, make_console, write_result
 
 
@@ -22,16 +23,15 @@ def command(
     output: Annotated[
         Output,
         Takes(
-            without=("csv", "output", "quiet", "cache_dir", "no_cache"),
+            without=("csv", "html", "table", "output", "quiet", "cache_dir", "no_cache"),
             help={"json": "Write the same as JSON.", "plot": "Draw its rooflines (.svg, .png, .pdf)."},
         ),
     ],
 ) -> None:
     """Show a machine as each backend sees it. Says its peak, ridge point, bandwidth, and the source of each number."""
     with Verb(output.debug):
-        kind = _kind(output.plot)
-        for target in (output.json, output.plot):
-            check_target(target)
+        drawn = picture_target(output.plot, made_for=output.plot_as)
+        check_target(output.json)
         from npuc.compiler.reference.machine import machine_page
 
         given = collected(machine)
@@ -40,21 +40,11 @@ def command(
             from npuc.compiler.report.as_json import to_json
 
             write_result(output.json, to_json(page))
-        if output.plot is not None and kind is not None:
-            from npuc.compiler.core.files.outputs import write_file
+        if drawn is not None:
             from npuc.compiler.reference.machine_picture import draw_rooflines
 
-            write_file(output.plot, draw_rooflines(page, kind))
+            drawn.draw(lambda kind: draw_rooflines(page, kind))
         if output.json != "-":
             from npuc.compiler.reference.machine_text import print_machine
 
             print_machine(page, make_console())
-
-
-def _kind(plot: str | None) -> str | None:
-    """The kind of picture that is asked for. Raises `UsageError` for others."""
-    if plot is None:
-        return None
-    from npuc.compiler.core.drawing.figure import check_format
-
-    return check_format(plot)

@@ -107,7 +107,7 @@ def command(
         settings = _settings(optimisation.objective, asked, spread)
         every = all_rows(asked.rows)
         check_rows(asked.rows, output.json, output.csv, output.output)
-        targets = search_targets(output, optimisation.statistics_json, o=output.output)
+        targets = search_targets(output, optimisation.statistics_json, takes_table=True, o=output.output)
         keys = machine.keywords()
         if asked.mode is not None:
             keys["overrides"] = _with_mode(keys.get("overrides") or {}, chosen("--mode", asked.mode, MODES))
@@ -213,8 +213,15 @@ def _write(search: Search, result: SearchResult, targets: SearchTargets, *, ever
     if targets.picture is not None:
         from npuc.compiler.explore.mapping.picture import draw
 
-        targets.picture.write(draw(result, targets.picture.kind))
-    if targets.shows:
-        from npuc.compiler.explore.mapping.table import print_result
+        targets.picture.draw(lambda kind: draw(result, kind))
+    from npuc.compiler.explore.mapping.table import print_result
 
+    if targets.html is not None:
+        from npuc.compiler.cli.page.result import map_html, printed
+
+        told = printed(lambda console: print_result(result, console, all_rows=every))
+        write_result(targets.html, map_html(f"Mappings of {result.title}", told, to_csv(result)))
+    if targets.table is not None:
+        targets.table.write(lambda console: print_result(result, console, all_rows=every))
+    if targets.shows:
         print_result(result, make_console(), all_rows=every)

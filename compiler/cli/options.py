@@ -8,7 +8,7 @@ import typer
 
 from npuc.compiler.cli.groups import Group
 from npuc.compiler.cli.shared import Debug, Defines, Load, MaxOps, Quiet, real, whole
-from npuc.compiler.cli.verbs.readers import CacheDir, NoCache, Opaque, OpaqueCosts, Result, bucket_size
+from npuc.compiler.cli.verbs import readers
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import (
@@ -44,9 +44,7 @@ class Program(Group):
         ),
     ]
     define: Defines = None
-    inference: Annotated[bool | None, typer.Option("--inference/--training", help="Compile only the forward pass.")] = (
-        None
-    )
+    inference: readers.Inference = None
     loss: Annotated[
         list[str] | None,
         typer.Option("--loss", metavar="CALL|OUTPUT", help="Loss of an imported graph, like cross_entropy(axis=1)."),
@@ -59,9 +57,9 @@ class Program(Group):
         list[str] | None,
         typer.Option("--freeze", metavar="GLOB", help="Parameters of an imported graph that are not trained."),
     ] = None
-    result: Result = None
-    opaque: Opaque = False
-    opaque_costs: OpaqueCosts = None
+    result: readers.Result = None
+    opaque: readers.Opaque = False
+    opaque_costs: readers.OpaqueCosts = None
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Restrict the result to these layers.")
     ] = None
@@ -262,7 +260,7 @@ class Devices(Group):
         typer.Option(
             "--bucket-mib",
             metavar="N|best",
-            parser=bucket_size,
+            parser=readers.bucket_size,
             help="Sum gradients in buckets of N MiB, beside the backward pass.",
         ),
     ] = None
@@ -300,10 +298,13 @@ class Output(Group):
     json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the report as JSON.")] = None
     csv: Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the rows as CSV.")] = None
     plot: Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw a picture.")] = None
+    plot_as: readers.PlotAs = None
+    table: readers.Table = None
+    html: readers.Html = None
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE|-", help="Write the compiled program.")
     ] = None
     quiet: Quiet = False
     debug: Debug = False
-    cache_dir: CacheDir = None
-    no_cache: NoCache = False
+    cache_dir: readers.CacheDir = None
+    no_cache: readers.NoCache = False

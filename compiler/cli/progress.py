@@ -6,7 +6,6 @@ steps is known, the stage of a compilation otherwise. Both are erased at the end
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from threading import Lock, Timer
@@ -19,17 +18,11 @@ from npuc.compiler.core.stages import remarks_to, told_to
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from npuc.compiler.core.display.progress import Advance
     from npuc.compiler.core.options import Say
 
-REFRESH_SECONDS = 0.1
 SHOWN_AFTER_SECONDS = 2.0
 """A compilation that ends earlier shows no stage."""
-
-
-class Advance(Protocol):
-    """Moves a bar on by a number of steps, and says what they were."""
-
-    def __call__(self, number: int, what: str | None = None) -> None: ...
 
 
 @contextmanager
@@ -38,34 +31,10 @@ def progress(name: str, count: int, done: int = 0, *, bar: bool) -> Generator[tu
     if not bar or not sys.stderr.isatty():
         yield lambda number, what=None: None, lambda text: print(f"npuc: {text}", file=sys.stderr)
         return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from npuc.compiler.core.display.progress import terminal_bar
 
-    named = TextColumn("{task.description}")
-    columns = (named, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    # Without a thread of its own: one would be copied into processes that work beside it.
-    shown = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
-    with shown:
-        task = shown.add_task(escape(name), total=count, completed=done)
-        shown.refresh()
-        last = time.monotonic()
-
-        def advance(number: int, what: str | None = None) -> None:
-            nonlocal last
-            shown.update(task, advance=number, description=escape(what or name))
-            if shown.finished or time.monotonic() - last > REFRESH_SECONDS:
-                shown.refresh()
-                last = time.monotonic()
-
-        yield advance, lambda text: shown.console.print(escape(f"npuc: {text}"), highlight=False, soft_wrap=True)
+    with terminal_bar(name, count, done) as both:
+        yield both
 
 
 class Line(Protocol):

@@ -28,7 +28,7 @@ def command(
     output: Annotated[
         Output,
         Takes(
-            without=("output", "cache_dir", "no_cache"),
+            without=("html", "table", "output", "cache_dir", "no_cache"),
             help={"csv": "Write the scopes as CSV.", "plot": "Draw traffic by cache capacity: .svg, .png or .pdf."},
         ),
     ],
@@ -40,7 +40,7 @@ def command(
             raise UsageError("--json - and --csv - both want standard output", hint="give one of them a file")
         for target in (json, csv):
             check_target(target)
-        drawn = picture_target(output.plot)
+        drawn = picture_target(output.plot, made_for=output.plot_as)
         report = _report(program.source, collected(machine, program), quiet=output.quiet)
         from npuc.compiler.report.as_json import to_json
         from npuc.compiler.report.reuse import to_csv
@@ -52,7 +52,7 @@ def command(
         if drawn is not None:
             from npuc.compiler.report.pictures.reuse import draw_reuse
 
-            drawn.write(draw_reuse(report, drawn.kind))
+            drawn.draw(lambda kind: draw_reuse(report, kind))
         if "-" not in (json, csv):
             print_reuse(report, make_console())
 

@@ -14,6 +14,7 @@ from npuc.compiler.cli.options import Output
 from npuc.compiler.cli.plot.target import PictureTarget, picture_target
 from npuc.compiler.cli.shared import check_target, whole, write_result
 from npuc.compiler.cli.verbs.results import check_one_on_stdout
+from npuc.compiler.cli.verbs.tables import TableTarget, on_stdout, table_target
 from npuc.compiler.core import interrupts
 from npuc.compiler.core.errors import UsageError, did_you_mean
 
@@ -139,7 +140,7 @@ def all_rows(rows: str | None) -> bool:
 @dataclass(frozen=True)
 class SearchTargets:
     """
-    Where results go: `-` is standard output, None nowhere. `output` is what the verb's -o writes.
+    Where results go: `-` is standard output, None nowhere. `output` is what the verb's -o writes, `html` a page.
 
     `shows`: whether standard output is free for the table.
     """
@@ -149,18 +150,26 @@ class SearchTargets:
     output: str | None
     picture: PictureTarget | None
     shows: bool
+    html: str | None = None
+    table: TableTarget | None = None
 
 
-def search_targets(asked: Output, statistics: str | None, **more: str | None) -> SearchTargets:
+def search_targets(
+    asked: Output, statistics: str | None, *, takes_table: bool = False, **more: str | None
+) -> SearchTargets:
     """
-    Where results go; `more` are those that not all of these verbs have, by the names of their options.
+    Where results go; `more` are those that not all of these verbs have, by the names of their options, and of tables
+    `takes_table` says whether the verb writes them.
 
     Raises `UsageError` before any work is done.
     """
-    shows = not check_one_on_stdout(json=asked.json, csv=asked.csv, **more, statistics_json=statistics)
-    for path in (asked.json, asked.csv, *more.values()):
+    table = table_target(asked.table)
+    tables = {"table": on_stdout(table)} if takes_table else {}
+    shows = not check_one_on_stdout(json=asked.json, csv=asked.csv, **tables, **more, statistics_json=statistics)
+    for path in (asked.json, asked.csv, asked.html, *more.values()):
         check_target(path)
-    return SearchTargets(asked.json, asked.csv, asked.output, picture_target(asked.plot), shows)
+    picture = picture_target(asked.plot, made_for=asked.plot_as)
+    return SearchTargets(asked.json, asked.csv, asked.output, picture, shows, asked.html, table)
 
 
 def write_program(path: str | None, module: ModuleOp) -> None:

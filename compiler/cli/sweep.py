@@ -18,9 +18,13 @@ from npuc.compiler.cli.plot.target import PictureTarget, picture_target
 from npuc.compiler.cli.shared import Verb, aside, check_rows, check_target, make_console, whole, write_result
 from npuc.compiler.cli.sweeping.points import score_points
 from npuc.compiler.cli.verbs.absent import without
+from npuc.compiler.cli.verbs.results import check_one_on_stdout
+from npuc.compiler.cli.verbs.tables import TableTarget, on_stdout, table_target
 from npuc.compiler.core.errors import CapacityError, UsageError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from npuc.compiler.core.options import CompileKeywords
     from npuc.compiler.explore.sweep.partial import Partial
     from npuc.compiler.explore.sweep.point import SweepPoint
@@ -92,24 +96,33 @@ def command(
     from npuc.compiler.explore.sweep.values import MOST_POINTS, MOST_STREAMED
 
     with Verb(output.debug):
-        shown = _check_asked(asked, output, axes)
+        shown, table = _check_asked(asked, output, axes)
         most = MOST_POINTS if output.csv is None else MOST_STREAMED
         sweep = _sweep_of(program, machine, optimisation, devices, asked, backend, most)
         axes.check([axis.key for axis in sweep.grid.axes])
         if sweep.grid.count > MOST_POINTS:
-            check_streamed(asked.rows, output.json, output.plot)
+            check_streamed(asked.rows, output.json, output.plot, output.html, output.table)
             failed = _streamed(sweep, asked, output)
         else:
-            failed = _kept(sweep, asked, output, shown, picture_target(output.plot), axes)
+            picture = picture_target(output.plot, made_for=output.plot_as)
+            failed = _kept(sweep, asked, output, shown, picture, axes, table)
         if failed:
             raise typer.Exit(CapacityError.exit_code)
 
 
-def check_streamed(rows: str | None, json: str | None, plot: str | None) -> None:
+def check_streamed(
+    rows: str | None, json: str | None, plot: str | None, html: str | None = None, table: str | None = None
+) -> None:
     """Raise `UsageError` for what needs all points of a sweep that does not keep them."""
     from npuc.compiler.explore.sweep.values import MOST_POINTS
 
-    for option, given in (("--json", json), ("--plot", plot), ("--rows all", rows if rows == "all" else None)):
+    for option, given in (
+        ("--json", json),
+        ("--plot", plot),
+        ("--html", html),
+        ("--table", table),
+        ("--rows all", rows if rows == "all" else None),
+    ):
         if given is not None:
             raise UsageError(
                 f"{option} needs all points, and of more than {MOST_POINTS:,} only the best are kept",
@@ -136,36 +149,48 @@ def _kept(
     shown: SweepRows,
     picture: PictureTarget | None,
     axes: PictureAxes,
+    table: TableTarget | None,
 ) -> bool:
     """Score all points, print and draw them: whether some failed."""
     points: list[SweepPoint] = []
     _run(sweep, output.csv, points.append, asked, quiet=output.quiet)
     if output.json is not None or picture is not None:
         _write(sweep, points, output.json, picture, axes)
-    if "-" not in (output.csv, output.json):
-        from npuc.compiler.explore.sweep.table import print_sweep
+    if output.html is not None:
+        _write_page(sweep, points, output.html)
+    from npuc.compiler.explore.sweep.table import print_sweep
 
-        print_sweep(sweep.title, sweep.compare(points), make_console(), rows=shown, backend=sweep.backend)
+    def show(console: Console) -> None:
+        print_sweep(sweep.title, sweep.compare(points), console, rows=shown, backend=sweep.backend)
+
+    if table is not None:
+        table.write(show)
+    if "-" not in (output.csv, output.json, on_stdout(table)):
+        show(make_console())
     return any(point.error is not None for point in points)
 
 
-def _check_asked(asked: SweepOptions, output: Output, axes: PictureAxes) -> SweepRows:
-    """The rows of the table. Raises `UsageError` for options that exclude each other or go unused."""
+def _check_asked(asked: SweepOptions, output: Output, axes: PictureAxes) -> tuple[SweepRows, TableTarget | None]:
+    """
+    The rows of the table, and where tables for papers go.
+
+    Raises `UsageError` for options that exclude each other or go unused.
+    """
     shown: SweepRows | None = next((known for known in ROWS if known == (asked.rows or "folded")), None)
     if shown is None:
         raise UsageError(f"--rows {asked.rows}: expected folded or all")
     check_rows(asked.rows, output.csv, output.json)
     if asked.restart and output.csv in (None, "-"):
         raise UsageError("--restart needs a file to start over", hint="add --csv FILE")
-    if output.csv == "-" and output.json == "-":
-        raise UsageError("--json - and --csv - both want standard output", hint="give one of them a file")
-    for target in (output.csv, output.json):
+    table = table_target(output.table)
+    check_one_on_stdout(json=output.json, csv=output.csv, table=on_stdout(table))
+    for target in (output.csv, output.json, output.html):
         check_target(target)
     given = axes.asked().given
     if output.plot is None and given:
         option, name = next(iter(given.items()))
         raise UsageError(f"{option} {name} is about a picture, and there is none", hint="add --plot FILE.svg")
-    return shown
+    return shown, table
 
 
 def _sweep_of(
@@ -202,9 +227,21 @@ def _write(
         write_result(json, table.to_json())
     if picture is not None:
         try:
-            picture.write(draw_table(table, axes.asked(), picture.kind))
+            picture.draw(lambda kind: draw_table(table, axes.asked(), kind))
         except UsageError as e:  # the points are worth more than their picture
             aside(f"warning: no picture was drawn: {e.message}")
+
+
+def _write_page(sweep: Sweep, points: list[SweepPoint], path: str) -> None:
+    from npuc.compiler.cli.page.result import printed, sweep_html
+    from npuc.compiler.explore.sweep.partial import header, line
+    from npuc.compiler.explore.sweep.table import print_sweep
+
+    compared = sweep.compare(points)
+    told = printed(lambda console: print_sweep(sweep.title, compared, console, rows="folded", backend=sweep.backend))
+    rows = "".join(line(list(point.row(sweep.grid.totals).values())) for point in points)
+    keys = [axis.key for axis in sweep.grid.axes]
+    write_result(path, sweep_html(sweep.title, told, line(header(sweep.grid)) + rows, keys))
 
 
 def _run(

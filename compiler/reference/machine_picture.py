@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from npuc.compiler.core.drawing.figure import SMALL, Axes, Figure, number_text, picture
+from npuc.compiler.core.drawing.figure import SMALL, Axes, Figure, picture
 from npuc.compiler.core.drawing.palette import QUIET, series_colour
+from npuc.compiler.core.drawing.ticks import number_text
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.reference.machine import BackendSees, MachinePage
 

@@ -10,7 +10,12 @@ from npuc.compiler.layers import forget_outside
 from tests.docs.pages import blocks_of, executed, give_files, read_page
 from tests.docs.shell import Shell
 
-NEEDING = {"study-digamma": ("cmaes",), "mlir": ("iree.compiler", "iree.runtime", "jax"), "jax": ("jaxlib",)}
+NEEDING = {
+    "study-digamma": ("cmaes",),
+    "mlir": ("iree.compiler", "iree.runtime", "jax"),
+    "jax": ("jaxlib",),
+    "notebooks": ("pandas",),
+}
 """Pages whose examples need modules of optional groups."""
 
 

@@ -34,7 +34,7 @@ def documented_flags(verb: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "verb", ["compile", "explain", "run", "check", "fmt", "lint", "reuse", "study", "machine", "list"]
+    "verb", ["compile", "diff", "explain", "run", "check", "fmt", "lint", "reuse", "study", "machine", "list"]
 )
 def test_options_are_those_of_the_help(verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")

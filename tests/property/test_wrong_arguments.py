@@ -14,7 +14,7 @@ import pytest
 from npuc import compiler
 from npuc.backends.maestro import evaluate
 from npuc.compiler import InternalError, NpucError
-from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.core.options import CompileKeywords, ProgramKeywords
 from npuc.compiler.driver.import_text import ImportKeywords
 from npuc.compiler.driver.running.options import RunKeywords
 from npuc.hardware import load_hardware
@@ -29,6 +29,7 @@ NET = """network n(batch=2) {
 CYCLE: dict[str, Any] = {}
 CYCLE["array"] = CYCLE
 INPUTS = {"x": np.zeros((2, 3)), "y": np.zeros(2, int)}
+REPORT = compiler.compile_source(NET)
 LAYERS = [{"name": "a", "kind": "fc", "input": 8, "weight": 8, "output": 8}]
 POOL: list[object] = [
     *(None, True, 0, -1, 10**400, 1.5, float("nan"), 1j, Decimal(1), object(), int, len),
@@ -63,6 +64,8 @@ GIVEN: Mapping[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "compile_file": ({"path": "samples:mlp"}, ("path",)),
     "run_source": ({"text": NET, "inputs": INPUTS}, ("text", "format", "filename", *RunKeywords.__annotations__)),
     "run_file": ({"path": "samples:mlp"}, ("path",)),
+    "check_source": ({"text": NET}, ("text", "format", "seed", "limit", *ProgramKeywords.__annotations__)),
+    "check_file": ({"path": "samples:mlp", "defines": {"batch": 2, "hidden": 4}}, ("path",)),
     "describe_source": ({"text": NET}, ("text", *RunKeywords.__annotations__)),
     "describe_file": ({"path": "samples:mlp"}, ("path",)),
     "import_file": ({"path": GRAPH}, ("path", *ImportKeywords.__annotations__)),
@@ -74,20 +77,33 @@ GIVEN: Mapping[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "optimize_source": (
         {"text": NET, "vary": {"batch": [2, 4]}},
         (
-            *("text", "format", "vary", "goals", "constraints", "budget", "seed", "jobs", "resume", "backend"),
+            *(
+                "text",
+                "format",
+                "vary",
+                "goals",
+                "constraints",
+                "budget",
+                "seed",
+                "jobs",
+                "resume",
+                "progress",
+                "backend",
+            ),
             *CompileKeywords.__annotations__,
         ),
     ),
     "optimize_file": ({"path": "samples:mlp", "vary": {"batch": [2, 4]}}, ("path", "vary")),
     "flexibility_source": (
         {"text": NET, "budget": 1},
-        ("text", "format", "budget", "seed", "samples", *CompileKeywords.__annotations__),
+        ("text", "format", "budget", "seed", "samples", "progress", *CompileKeywords.__annotations__),
     ),
     "flexibility_file": ({"path": "samples:mlp", "budget": 1}, ("path",)),
     "training_file": (
         {"path": "samples:mlp", "phases": ["large-batch"]},
-        ("path", "phases", "backend", "until", "dataset", "seeds", "seed"),
+        ("path", "phases", "backend", "until", "dataset", "seeds", "seed", "progress"),
     ),
+    "diff_reports": ({"a": REPORT, "b": REPORT}, ("a", "b")),
     "keep_results": ({}, ("folder",)),
     "plan_parallel": ({"layers": LAYERS, "devices": 4}, ("layers", "devices", "strategy", "convention", "groups")),
 }

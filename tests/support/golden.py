@@ -12,10 +12,12 @@ from pathlib import Path
 import msgspec
 
 from npuc.compiler.reference.terms import DATA, read_glossary
+from npuc.compiler.report.difference.result import difference_schema
 from npuc.compiler.report.report import report_schema
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "compiler" / "report" / "report_schema.json"
+DIFFERENCE_SCHEMA = ROOT / "compiler" / "report" / "difference" / "difference_schema.json"
 TERMS = ROOT / "compiler" / "reference" / DATA
 WRITERS = (
     ("tests.docs.renew",),
@@ -36,6 +38,11 @@ def schema_text() -> str:
     return json.dumps(report_schema(), indent=2) + "\n"
 
 
+def difference_schema_text() -> str:
+    """The JSON Schema of a difference as it is shipped."""
+    return json.dumps(difference_schema(), indent=2) + "\n"
+
+
 def terms_text() -> str:
     """The glossary as the package holds it."""
     page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
@@ -44,7 +51,11 @@ def terms_text() -> str:
 
 def update_golden() -> list[str]:
     """Write everything anew; the files that are other ones than before, by name."""
-    for file, text in ((SCHEMA, schema_text()), (TERMS, terms_text())):
+    for file, text in (
+        (SCHEMA, schema_text()),
+        (DIFFERENCE_SCHEMA, difference_schema_text()),
+        (TERMS, terms_text()),
+    ):
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             file.write_text(text, encoding="utf-8")
     for module, *arguments in WRITERS:

@@ -114,7 +114,13 @@ class _Given:
     def about_layer(self) -> dict[str, object]:
         """What is about one layer."""
         own = self.of_layer
-        return {"--phase": own.phase, "--plot": self.output.plot, "--svg": own.svg, "--view": own.view}
+        return {
+            "--phase": own.phase,
+            "--plot": self.output.plot,
+            "--svg": own.svg,
+            "--view": own.view,
+            "--plot-as": self.output.plot_as,
+        }
 
 
 def _explain_name(asked: dict[str, str], given: _Given) -> None:
@@ -156,7 +162,7 @@ def _explain_collective(given: _Given, name: str) -> None:
     }
     if optimisation.opt_level is None and not (optimisation.pipeline or optimisation.before or optimisation.after):
         options = {**options, "opt_level": 0}  # schedules change nothing between devices
-    target = picture_target(output.plot)
+    target = picture_target(output.plot, made_for=output.plot_as)
     phase = given.of_layer.phase
     check_one_on_stdout(json=output.json, plot=output.plot, statistics_json=optimisation.statistics_json)
     source, backend, json = given.program.source, given.backend, output.json
@@ -176,7 +182,7 @@ def _explain_costs(given: _Given) -> None:
         check_only_of_a_layer(given.about_layer)
     else:
         check_only_of_networks(given.of_network.given())
-    target = layer_picture(output.plot, given.of_layer.svg, given.of_layer.view, quiet=quiet)
+    target = layer_picture(output.plot, given.of_layer.svg, given.of_layer.view, made_for=output.plot_as, quiet=quiet)
     check_one_on_stdout(
         json=json,
         plot=None if target is None else target.path,

@@ -44,7 +44,7 @@ def show_collective(
     if target is not None:
         from npuc.compiler.report.pictures.collective import draw_collective
 
-        target.write(draw_collective(found, target.kind))
+        target.draw(lambda kind: draw_collective(found, kind))
 
     def show() -> None:
         from npuc.compiler.report.text.collective import print_collective

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from npuc.compiler.cli.progress import Advance, progress, said, stages
+from npuc.compiler.cli.progress import progress, said, stages
 from npuc.compiler.cli.shared import check_target, make_console, write_result
 from npuc.compiler.core.cache.reads import own_processes
 from npuc.compiler.core.errors import UsageError
 
 if TYPE_CHECKING:
     from npuc.compiler.cli.explain.asked import OfNetwork
+    from npuc.compiler.core.display.progress import Advance
     from npuc.compiler.core.options import CompileKeywords
     from npuc.compiler.driver.watch.watcher import Watcher
     from npuc.compiler.explain.costliest import Costliest

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from npuc.compiler.cli.explain.plan import number_of
-from npuc.compiler.cli.plot.target import PictureTarget, picture_target
+from npuc.compiler.cli.plot.target import PictureTarget, check_sheet, picture_target
 from npuc.compiler.cli.progress import said, stages
 from npuc.compiler.cli.shared import aside, check_target, terminal_width, write_result
 from npuc.compiler.core.errors import UsageError
@@ -32,10 +32,12 @@ _SAID_BY_PASSES = (
 """Options that say nothing of a program that is compiled again by named passes, to be compared."""
 
 
-def layer_picture(plot: str | None, svg: str | None, view: str | None, *, quiet: bool) -> PictureTarget | None:
+def layer_picture(
+    plot: str | None, svg: str | None, view: str | None, *, made_for: str | None, quiet: bool
+) -> PictureTarget | None:
     """The picture that is asked for, also by the former name of --plot. Raises `UsageError` for one that cannot be."""
     if svg is None:
-        return picture_target(plot, view)
+        return picture_target(plot, view, made_for=made_for)
     if plot is not None:
         raise UsageError("--svg is the former name of --plot", hint="leave out --svg")
     from npuc.compiler.core.drawing.figure import check_drawing
@@ -44,7 +46,7 @@ def layer_picture(plot: str | None, svg: str | None, view: str | None, *, quiet:
     check_target(svg)
     if not quiet:
         aside("warning: --svg FILE is --plot FILE.svg now; the former name goes with the next release")
-    return PictureTarget(svg, "svg", view)
+    return PictureTarget(svg, "svg", view, check_sheet(svg, made_for))
 
 
 def explain_layer(
@@ -78,9 +80,10 @@ def explain_layer(
 
         write_result(json, to_json(explained))
     if target is not None and answer.picture is not None:
-        drawn = answer.picture(target.kind, target.view or model.views[0])
+        draw, view = answer.picture, target.view or model.views[0]
+        drawn = target.drawn(lambda kind: draw(kind, view))
         if target.path == "-":
-            write_result("-", drawn.decode())
+            write_result("-", drawn["-"].decode())
             return _nothing
         target.write(drawn)
     if json == "-":

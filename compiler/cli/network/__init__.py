@@ -82,6 +82,7 @@ def command(
     output: Annotated[
         Output,
         Takes(
+            without=("html", "table"),
             help={
                 "json": "Write the result as JSON.",
                 "csv": "Write one row per split and shape.",
@@ -97,7 +98,7 @@ def command(
         shows = not check_one_on_stdout(json=output.json, csv=output.csv, o=output.output)
         for target in (output.json, output.csv, output.output):
             check_target(target)
-        drawn = picture_target(output.plot)
+        drawn = picture_target(output.plot, made_for=output.plot_as)
         settings = _settings(asked, optimisation.objective)
         options: CompileKeywords = {**collected(machine, program, optimisation), **devices.shared()}
         options.pop("objective", None)  # that of the split, not of schedules
@@ -128,7 +129,7 @@ def _write(result: NetworkResult, step: SharedStep, output: Output, drawn: Pictu
     if drawn is not None:
         from npuc.compiler.explore.network.picture import draw
 
-        drawn.write(draw(result, drawn.kind))
+        drawn.draw(lambda kind: draw(result, kind))
 
 
 def _settings(asked: Bandwidth, objective: str) -> NetworkSettings:

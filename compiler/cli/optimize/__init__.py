@@ -110,7 +110,7 @@ def command(
         shows = not check_one_on_stdout(json=output.json, csv=output.csv)
         for target in (output.csv, output.json):
             check_target(target)
-        picture = picture_target(output.plot)
+        picture = picture_target(output.plot, made_for=output.plot_as)
         sweep = _sweep_of(program, machine, optimisation, devices, asked, backend)
         found = _search(sweep, asked, quiet=output.quiet)
         _write(found.result, output.json, output.csv, picture)
@@ -185,7 +185,7 @@ def _write(result: OptimizeResult, json: str | None, csv: str | None, picture: P
     elif picture is not None:
         from npuc.compiler.explore.optimize.picture import draw
 
-        picture.write(draw(result, picture.kind))
+        picture.draw(lambda kind: draw(result, kind))
 
 
 def _last(interrupt: KeyboardInterrupt, result: OptimizeResult, asked: OptimizeOptions) -> BaseException:

@@ -95,7 +95,7 @@ def command(
         check_target(asked.outputs)
         check_target(messages.json)
         printed = not check_one_on_stdout(json=messages.json, statistics_json=optimisation.statistics_json)
-        picture = _picture(messages.plot, asked.steps)
+        picture = _picture(messages, asked.steps)
         _check_mapping(machine, backend)
         own = _own(asked)
         shared = devices.shared()
@@ -143,16 +143,16 @@ def _write(
     if picture is not None:
         from npuc.compiler.report.training.picture import draw_training
 
-        picture.write(draw_training(training, picture.kind))
+        picture.draw(lambda kind: draw_training(training, kind))
     if json is not None:
         write_result(json, training.to_json())
 
 
-def _picture(plot: str | None, steps: int) -> PictureTarget | None:
+def _picture(messages: Output, steps: int) -> PictureTarget | None:
     """The picture that is asked for. Raises `UsageError` where there is no curve to draw."""
-    if plot is not None and steps < 2:
+    if messages.plot is not None and steps < 2:
         raise UsageError("--plot draws the loss over steps, and there is one", hint="add --steps 50")
-    return picture_target(plot)
+    return picture_target(messages.plot, made_for=messages.plot_as)
 
 
 def _check_mapping(machine: Machine, backends: list[str] | None) -> None:

@@ -82,7 +82,7 @@ def command(
             raise UsageError("--json - and --csv - both want standard output", hint="give one of them a file")
         for target in (json, csv):
             check_target(target)
-        drawn = picture_target(output.plot)
+        drawn = picture_target(output.plot, made_for=output.plot_as)
         options: CompileKeywords = {**collected(machine, program, optimisation), **devices.shared()}
         result = _result(program.source, backend or [], options, asked, quiet=output.quiet)
         if json is not None:
@@ -97,7 +97,7 @@ def command(
         if drawn is not None:
             from npuc.compiler.explore.training.picture import draw
 
-            drawn.write(draw(result, drawn.kind))
+            drawn.draw(lambda kind: draw(result, kind))
         if "-" not in (json, csv):
             from npuc.compiler.explore.training.table import print_result
 

@@ -23,11 +23,21 @@ _COLLECTIVES = dict.fromkeys(
     "collectives are costed beside mappings; npuc compile -b maestro costs both",
 )
 _KEPT = dict.fromkeys(("cache_dir", "no_cache"), "what it has found is kept by --resume")
+_NO_PAGE = {"html": "pages are of compile, diff, sweep, map, study and check"}
+_NO_TABLE = {"table": "tables for papers are of compile, diff, sweep, map and study"}
 _PASSES = ("print_after", "print_changed", "time_passes", "statistics", "statistics_json", "debug_only")
 
 ABSENT: Mapping[str, Mapping[str, str]] = {
     "compile": {},
+    "diff": {
+        **dict.fromkeys(_PASSES, "it has two programs; npuc compile shows the passes of one"),
+        "plot": "npuc compile --plot draws each of the steps",
+        "plot_as": "npuc compile --plot draws each of the steps",
+        "output": "it has two programs; npuc compile -o writes one",
+    },
     "run": {
+        **_NO_PAGE,
+        **_NO_TABLE,
         "only": "a step runs as a whole",
         "csv": "losses go to a file by --json, arrays by --outputs",
         "output": "arrays go to a file by --outputs, programs by npuc opt -o",
@@ -39,10 +49,14 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
         "json": _TEXT,
         "csv": _TEXT,
         "plot": _TEXT,
+        "plot_as": _TEXT,
+        "table": _TEXT,
         "output": "programs are written by npuc opt -o",
         "backend": _NO_SCORE,
     },
     "explain": {
+        **_NO_PAGE,
+        **_NO_TABLE,
         "csv": "npuc compile --csv has the figures of all layers",
         "output": "programs are written by npuc compile -o",
     },
@@ -51,6 +65,8 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
         "output": _ONE_POINT,
     },
     "optimize": {
+        **_NO_PAGE,
+        **_NO_TABLE,
         **dict.fromkeys(_PASSES, "it has many programs; npuc compile shows the passes of one"),
         "output": "it has many programs; npuc compile -o writes one",
     },
@@ -63,6 +79,8 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
         "backend": "its mappings are those of the backend maestro",
     },
     "design": {
+        **_NO_PAGE,
+        **_NO_TABLE,
         "opt_level": "each contraction is mapped by itself, and levels are about how several share the scratchpad",
         "tolerance": _SEARCHED,
         "fuse_layers": _UNGROUPED,
@@ -71,6 +89,8 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
         "backend": "its machines are those of the backend maestro",
     },
     "flexibility": {
+        **_NO_PAGE,
+        **_NO_TABLE,
         "opt_level": "each contraction is mapped by itself, and levels are about how several share the scratchpad",
         "tolerance": _SEARCHED,
         "fuse_layers": _UNGROUPED,
@@ -80,6 +100,8 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
         "backend": "its mappings are those of the backend maestro",
     },
     "training": {
+        **_NO_PAGE,
+        **_NO_TABLE,
         **dict.fromkeys(
             (*_PASSES, "verify_each"), "a training has several programs; npuc compile shows the passes of one"
         ),
@@ -87,11 +109,14 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
         "output": "programs are written by npuc compile -o",
     },
     "opt": {
+        **_NO_PAGE,
+        **_NO_TABLE,
         "mapping": "it scores nothing; the pass map of -p sets mappings",
         "verify_each": "it verifies the program after every pass; --disable-verify does not",
         "json": "its result is the program of -o",
         "csv": "its result is the program of -o",
         "plot": "its pictures are those of --emit svg",
+        "plot_as": "its pictures are those of --emit svg",
         "backend": "it scores nothing",
     },
 }

@@ -26,7 +26,7 @@ class VerbCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Raises `UsageError` for an option that is given twice."""
-        args = _with_values(present(args, str(self.name)), self.get_params(ctx))
+        args = with_values(present(args, str(self.name)), self.get_params(ctx))
         rest = super().parse_args(ctx, list(args))
         given = self.make_parser(ctx).parse_args(list(args))[2]
         once = [one for one in given if isinstance(one, TyperOption) and not one.multiple]
@@ -55,7 +55,7 @@ class VerbCommand(TyperCommand):
                 )
 
 
-def _with_values(args: list[str], params: list[Any]) -> list[str]:
+def with_values(args: list[str], params: list[Any]) -> list[str]:
     """The arguments with an empty value behind an option whose value may be left out: its metavar is in brackets."""
     bare = {name for one in params if str(one.metavar or "").startswith("[") for name in getattr(one, "opts", ())}
     found: list[str] = []

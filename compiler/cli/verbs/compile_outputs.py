@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from npuc.compiler.cli.shared import check_folder, check_target
 from npuc.compiler.cli.verbs.results import check_one_on_stdout
+from npuc.compiler.cli.verbs.tables import TableTarget, on_stdout
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.frozen import frozen
 
@@ -35,11 +36,14 @@ class CompileOutputs:
     picture: PictureTarget | None = None
     statistics: str | None = None
     """Those of the passes."""
+    html: str | None = None
+    """A page."""
+    table: TableTarget | None = None
 
     @property
     def files(self) -> list[str | None]:
         """Those that are one file each."""
-        return [self.json, self.csv, None if self.emitter.folder else self.program]
+        return [self.json, self.csv, self.html, None if self.emitter.folder else self.program]
 
     @property
     def emits_primitives(self) -> bool:
@@ -59,7 +63,9 @@ class CompileOutputs:
             if list(backends) != [backend]:
                 raise UsageError(refusal, hint=f"-b {backend}")
         program = None if self.emitter.folder else self.program
-        check_one_on_stdout(json=self.json, csv=self.csv, o=program, statistics_json=self.statistics)
+        check_one_on_stdout(
+            json=self.json, csv=self.csv, o=program, table=on_stdout(self.table), statistics_json=self.statistics
+        )
         if self.program is not None and len(backends) > 1:
             raise UsageError("-o writes the program of one backend, and several are named")
         for path in self.files:

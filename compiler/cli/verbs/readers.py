@@ -26,6 +26,21 @@ def folder_name(text: str) -> str:
     return text
 
 
+Table = Annotated[
+    str | None,
+    typer.Option(
+        "--table", metavar="FILE|latex|markdown", help="Write the tables: .tex, .md, or to standard output by name."
+    ),
+]
+Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write a page for a browser.")]
+PlotAs = Annotated[
+    str | None,
+    typer.Option(
+        "--plot-as",
+        metavar="column|page|slide|WxH[mm],…",
+        help="Size of pictures, for papers without title; also: title, bare, panels (a file each).",
+    ),
+]
 # `npuc.compiler.core.cache.folder` reads both from the command line, since a result that is kept needs no parser.
 CacheDir = Annotated[
     str | None,
@@ -33,6 +48,7 @@ CacheDir = Annotated[
 ]
 NoCache = Annotated[bool, typer.Option(folder.SWITCH, help="Neither use results that are kept, nor keep any.")]
 
+Inference = Annotated[bool | None, typer.Option("--inference/--training", help="Compile only the forward pass.")]
 Opaque = Annotated[bool, typer.Option("--opaque", help="Price operators of an imported graph without a meaning here.")]
 OpaqueCosts = Annotated[
     str | None, typer.Option("--opaque-costs", metavar="FILE.toml", help="Formulas of the work of such operators.")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 REPORTED = frozenset(("compile", "explain", "check"))
 """The verbs whose results are kept: they take long, and write the same for the same input."""
-STORED = frozenset((*REPORTED, "run", "sweep", "optimize", "training", "network", "opt", "study"))
+STORED = frozenset((*REPORTED, "run", "sweep", "optimize", "training", "network", "opt", "study", "reproduce"))
 """The verbs that use the store, if only for schedules."""
 VARIABLES = ("COLORTERM", "COLUMNS", "FORCE_COLOR", "HOME", "LANG", "LANGUAGE", "LINES", "NO_COLOR", "TERM", "TZ")
 FAMILIES = ("JUPYTER_", "LC_", "MKL_", "MPL", "NPUC_", "NPY_", "OMP_", "OPENBLAS_", "PYTHON", "RICH_", "TTY_", "XDG_")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from npuc.compiler.core.drawing.figure import SMALL, WIDTH, Axes, Figure, number_text, picture, text_size
+from npuc.compiler.core.drawing.figure import SMALL, WIDTH, Axes, Figure, picture, text_size
 from npuc.compiler.core.drawing.palette import (
     INK,
     ORANGE,
@@ -17,6 +17,7 @@ from npuc.compiler.core.drawing.palette import (
     YELLOW,
     series_colour,
 )
+from npuc.compiler.core.drawing.ticks import number_text
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report.groups import LayerGroup, layer_groups
 from npuc.compiler.report.report import Report

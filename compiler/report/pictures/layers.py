@@ -57,7 +57,7 @@ def draw_reports(reports: Sequence[Report], view: View, kind: str) -> bytes:
     title = (
         f"A {what} of {first.network} takes {time_cell(seconds)}; {(most.seconds or 0) / seconds:.0%} in {most.label}"
     )
-    return picture(kind, (WIDTH, height), fill, title=title, about=_about(timed, len(whole[0]), len(lines)))
+    return picture(kind, (WIDTH, height), fill, title=title, about=_about(timed, len(whole[0]), len(lines)), rows=True)
 
 
 def view_named(name: str | None) -> View:

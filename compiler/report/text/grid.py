@@ -26,6 +26,8 @@ NARROWEST = 16
 """Names up to this width stay on one line."""
 _FEWEST_WORDS = 20
 """Below a table, sentences have at least this much room."""
+_BELOW = "     "
+"""Before what is said below a row."""
 _GLUE = "\x00"
 _PIECE_ENDS = re.compile(r"(?<=[. ])|(?<=,)(?!\d{3}\b)")
 """Where a name may be broken: behind points, blanks, and commas that do not part the digits of a number."""
@@ -149,12 +151,17 @@ def print_grid(
     rules: Collection[int] = (),
     notes: Sequence[str] = (),
     last: bool = False,
+    below: Sequence[str] = (),
 ) -> None:
     """
     Print the columns that fit on a console, below them which do not, and other notes; then an empty line unless `last`.
 
-    `styles` are those of rows, `rules` the rows with a line below.
+    `styles` are those of rows, `rules` the rows with a line below, `below` what is said of each row, below it.
     """
+    keep = getattr(console, "keep_grid", None)
+    if keep is not None:  # for another form of text: `exported.grids_of`
+        keep(columns)
+        return
     shown = fitting(columns, console.width, gap)
     tops = [column.heading.split("\n") for column in shown]
     height = max(map(len, tops))
@@ -167,6 +174,8 @@ def print_grid(
         lines = [column.lines(row, styles[row] if styles else "") for column in shown]
         for line in range(max(map(len, lines))):
             _print_line(shown, [own[line] if line < len(own) else ("", "") for own in lines], console, gap)
+        if below and below[row]:
+            _print_below(below[row], console)
         if row in rules:
             console.print(rule, highlight=False, soft_wrap=True)
     if any(column.footer for column in shown):
@@ -189,13 +198,25 @@ def _print_line(columns: Sequence[Column], cells: Sequence[tuple[str, str]], con
     console.print(line, highlight=False, soft_wrap=True)
 
 
+def _print_below(text: str, console: Console) -> None:
+    from rich.text import Text
+
+    for part in wrapped(text, max(console.width - len(_BELOW), _FEWEST_WORDS)):
+        console.print(Text(_BELOW + part, "dim"), highlight=False, soft_wrap=True)
+
+
 def print_line(label: str, text: str, console: Console, width: int = LABEL) -> None:
     """
     A line with its heading; what does not fit on it continues below, behind the heading.
 
-    A heading as long as the `width` of all headings stands above its text.
+    A heading as long as the `width` of all headings stands above its text. A console that has a method `keep_line` is
+    given the line, and prints it where that says False.
     """
     from rich.text import Text
+
+    keep = getattr(console, "keep_line", None)
+    if keep is not None and keep(label, text):
+        return
 
     room = max(console.width - width, _FEWEST_WORDS)
     parts = wrapped(text, room)

@@ -26,6 +26,7 @@ EXEMPT = {
     "run --level": "each level computes the same",
     "run --objective": "passes keep what a program computes",
     "study --quiet": "progress, which is for terminals, and warnings, of which the small studies have none",
+    "reproduce --quiet": "progress, which is for terminals, and warnings, of which the small studies have none",
     "study --rewrite": "of the study igo, which takes minutes: tests/unit/study has it",
     "study --load": "of the study igo, which takes minutes: tests/unit/study has it",
     "check --loss": "another program, whose passes agree, too",
@@ -49,6 +50,7 @@ REFUSES = (
         f"{verb} --result"
         for verb in (
             "compile",
+            "diff",
             "explain",
             "run",
             "check",
@@ -122,6 +124,9 @@ SHARED = {
     "--json": Case("--json r.json"),
     "--csv": Case("--csv r.csv"),
     "--plot": Case("--plot r.svg"),
+    "--plot-as": Case("--plot-as column", "--plot r.svg"),
+    "--table": Case("--table r.tex"),
+    "--html": Case("--html r.html"),
     "--output": Case("-o r.mlir"),
     "--quiet": Case("-q"),
     "--backend": Case("-b roofline"),
@@ -133,6 +138,7 @@ SHARED = {
 SPLIT = "--hw cluster.toml --total-gb-per-s 30"
 DEEP = {
     "compile": "compile deep.dsl",
+    "diff": "diff deep.dsl net.dsl",
     "explain": "explain deep.dsl #3",
     "run": "run deep.dsl --inputs in.npz --statistics",
     "check": "check deep.dsl",
@@ -148,6 +154,7 @@ SEARCHED_STUDY = "study digamma --preset inference --network net.dsl --evaluatio
 SHARED_STEP = "--devices 4 --statistics"
 WORDS = {
     "compile": "compile words.dsl",
+    "diff": "diff words.dsl net.dsl",
     "explain": "explain words.dsl",
     "check": "check words.dsl --statistics",
     "run": "run words.dsl --inputs words.npz --statistics",
@@ -163,6 +170,7 @@ WORDS = {
 
 BASE = {
     "compile": "compile net.dsl",
+    "diff": "diff net.dsl many.dsl",
     "explain": "explain net.dsl h.linear",
     "run": "run net.dsl --inputs in.npz",
     "check": "check net.dsl",
@@ -180,6 +188,7 @@ BASE = {
     "network": f"network net.dsl {SPLIT} --devices 4",
     "training": "training net.dsl --phases phases.toml",
     "study": "study crosscheck --preset os --network net.dsl",
+    "reproduce": "reproduce themis made",
     "machine": "machine gemmini",
     "list": "list passes",
     "new": "new pass own-pass",

@@ -73,7 +73,7 @@ MEANINGLESS = {
     "run net.dsl --inputs in.npz --print-after schedule": "--print-after schedule: the pipeline autodiff has no such",
     "check net.dsl --print-after tile": "has no such pass",
     "check net.dsl -p autodiff --objective energy": "the passes of -p have their own",
-    "map net.dsl --hw nvdla --budget 4 --csv - --statistics-json -": "only one of --json, --csv, -o and",
+    "map net.dsl --hw nvdla --budget 4 --csv - --statistics-json -": "only one of --json, --csv, --table, -o and",
     "explain net.dsl --devices 4 --recompute full": "--recompute does not apply with --devices",
     "explain net.dsl --devices 4 --print-after all": "--print-after does not apply with --devices",
     "opt net.dsl --objective energy -p autodiff": "--objective energy needs -O",

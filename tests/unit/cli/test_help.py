@@ -14,7 +14,7 @@ from npuc.compiler.cli.examples import EXAMPLES
 from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
 from tests.unit.cli.conftest import MLP, Npuc
 
-SLOW = ("samples:res", "samples:bert", "samples:gpt2", "igo", "hypar")
+SLOW = ("samples:res", "samples:bert", "samples:gpt2", "igo", "hypar", "all")
 VERBS = sorted(MODULES)
 
 
@@ -74,8 +74,8 @@ def test_no_description_of_a_verb_is_cut(npuc: Npuc, monkeypatch: pytest.MonkeyP
     [
         (
             ("fmt", "net.dsl", "--zero"),
-            "npuc compile, explain, run, check, opt, sweep, optimize, map, flexibility, design, network and training "
-            "take it",
+            "npuc compile, diff, explain, run, check, opt, sweep, optimize, map, flexibility, design, network and "
+            "training take it",
         ),
         (("map", "net.dsl", "-O", "2"), "npuc map has none: each contraction is mapped by itself"),
         (
@@ -96,7 +96,7 @@ def test_an_option_of_another_verb_names_it(npuc: Npuc, arguments: tuple[str, ..
 
 def test_a_reason_comes_with_the_verbs_that_take_an_option(npuc: Npuc) -> None:
     err = npuc("map", "net.dsl", "-O", "2").err
-    assert "share the scratchpad; npuc compile, explain, run, check, opt, sweep, optimize, network" in err
+    assert "share the scratchpad; npuc compile, diff, explain, run, check, opt, sweep, optimize, network" in err
 
 
 def test_help_is_quick(tmp_path: Path) -> None:

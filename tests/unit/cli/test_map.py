@@ -238,7 +238,7 @@ def test_more_parallel_dimensions_and_any_tiles(npuc: Npuc) -> None:
         (("--rows", "some"), "--rows some: expected folded or all"),
         (
             ("--json", "-", "--csv", "-"),
-            "only one of --json, --csv, -o and --statistics-json can go",
+            "only one of --json, --csv, --table, -o and --statistics-json can go",
         ),
         (("--plot", "a.txt"), "--plot a.txt: cannot tell the kind of picture"),
         (("--mode", "parity", "--spread", "2"), "directives spread one dimension a level"),

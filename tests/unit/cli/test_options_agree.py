@@ -37,6 +37,7 @@ SAID_OTHERWISE: Said = {
         "flexibility": "mappings know other objectives than schedules",
     },
     "json": {
+        "diff": "the difference",
         "training": "whole trainings",
         "explain": "a plan or a name, not a report",
         "sweep": "points",
@@ -47,6 +48,7 @@ SAID_OTHERWISE: Said = {
         "design": "the machines",
     },
     "csv": {
+        "diff": "a row a layer and phase",
         "training": "a row for each program of a phase",
         "sweep": "a row a point, and resumed",
         "optimize": "a row a point of the front",

@@ -102,7 +102,7 @@ def test_ones_own_stands_beside_the_study(npuc: Npuc) -> None:
     [
         (("igoo",), "there is no study 'igoo'"),
         (("igo", "--preset", "lur"), "--preset lur: there is no such preset"),
-        (("igo", "--json", "-", "--csv", "-"), "both want standard output"),
+        (("igo", "--json", "-", "--csv", "-"), "can go to standard output"),
         (
             ("igo", "--set", "clock_mhz=2"),
             "--set is an option of the studies congestion, crosscheck, flexion, sparsity, thesis and training-methods",

@@ -53,7 +53,10 @@ def test_other_accelerators(npuc: Npuc) -> None:
     ("arguments", "message"),
     [
         (("--preset", "table3"), "--preset table3: there is no such preset"),
-        (("-D", "batch=2"), "-D is an option of the studies crosscheck, igo, sparsity, thesis and training-methods"),
+        (
+            ("-D", "batch=2"),
+            "-D is an option of the studies crosscheck, igo, rasa, sparsity, thesis, training-methods and union",
+        ),
         (
             ("--set", "clock_mhz=2"),
             "--set is an option of the studies congestion, crosscheck, flexion, sparsity, thesis and training-methods",

@@ -9,9 +9,10 @@ import numpy.typing as npt
 import pytest
 
 from npuc.compiler.core.drawing.axes import is_doubling
-from npuc.compiler.core.drawing.figure import check_format, lines_of, number_text, picture, text_size
+from npuc.compiler.core.drawing.figure import check_format, lines_of, picture, text_size
 from npuc.compiler.core.drawing.palette import PHASES, SERIES, WAITING
 from npuc.compiler.core.drawing.roofline import RoofPoint, roofline
+from npuc.compiler.core.drawing.ticks import number_text
 from npuc.compiler.core.errors import UsageError
 from tests.support.pictures import kept_figures, legend_of, texts_of, ticks_of
 

@@ -21,7 +21,15 @@ def result_of(*defaults: Default, objective: Objective = "time") -> SearchResult
     """Contractions of which the best mapping takes 100 cycles, with these default mappings."""
     mapping = shared_mapping(clusters_of("4 [m : 8 / 2]"))
     found = tuple(
-        Found(MappingCost(cycles, energy, 1, 1), MappingCost(*BEST, 1, 1), mapping, 9, (), fits, default_allowed=met)
+        Found(
+            MappingCost(cycles, energy, 1.0, 1.0),
+            MappingCost(*BEST, 1.0, 1.0),
+            mapping,
+            9,
+            (),
+            fits,
+            default_allowed=met,
+        )
         for cycles, energy, fits, met in defaults
     )
     rows = tuple(MappedRow(f"l{number}", "forward", 1, 64, number) for number in range(len(found)))

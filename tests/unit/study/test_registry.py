@@ -107,10 +107,12 @@ def test_own_studies_have_a_folder_each() -> None:
         "hypar",
         "igo",
         "libra",
+        "rasa",
         "sparsity",
         "themis",
         "thesis",
         "training-methods",
+        "union",
     )
 
 
@@ -126,9 +128,11 @@ def test_presets_are_those_of_the_study(name: str) -> None:
     from npuc.studies.hypar.settings import PRESETS as HYPAR
     from npuc.studies.igo.layers import PRESETS as IGO
     from npuc.studies.libra.settings import PRESETS as LIBRA
+    from npuc.studies.rasa.settings import PRESETS as RASA
     from npuc.studies.sparsity.settings import PRESETS as SPARSITY
     from npuc.studies.thesis.settings import PRESETS as THESIS
     from npuc.studies.training_methods.study import PRESETS as METHODS
+    from npuc.studies.union.settings import PRESETS as UNION
 
     known = {
         "aespa": AESPA,
@@ -139,10 +143,12 @@ def test_presets_are_those_of_the_study(name: str) -> None:
         "hypar": HYPAR,
         "igo": IGO,
         "libra": LIBRA,
+        "rasa": RASA,
         "sparsity": SPARSITY,
         "themis": THEMIS,
         "thesis": THESIS,
         "training-methods": METHODS,
+        "union": UNION,
     }
     assert STUDIES.get(name).presets == tuple(known[name])
 
@@ -186,7 +192,7 @@ def test_one_that_takes_plot_draws(capsys: pytest.CaptureFixture[str], target: s
         (
             ["sums", "-D", "batch=2"],
             2,
-            "-D is an option of the studies crosscheck, igo, sparsity, thesis and training-methods",
+            "-D is an option of the studies crosscheck, igo, rasa, sparsity, thesis, training-methods and union",
         ),
         (["sums", "--preset", "man"], 2, "did you mean 'many'?"),
         (["fails"], 1, "study 'fails' failed: KeyError"),

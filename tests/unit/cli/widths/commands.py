@@ -15,6 +15,8 @@ COMMANDS = (
     "compile samples:gpt2 -q -O0 -D batch=8 --devices 8",
     "compile samples:mlp -q -b cycle -b roofline -b maestro",
     "compile samples:mlp -q --set array.cores=2 --rows cores",
+    "diff samples:lenet -q -O0 -O3 --top 2",
+    "diff samples:mlp -q -b cycle -b roofline",
     "explain samples:mlp --changes 4 -q",
     "explain samples:mlp h.linear --phase forward -q",
     "explain samples:gpt2 -D batch=8 --devices 8 -q",
