@@ -29,7 +29,14 @@ def reports_of(a: AskedSide, b: AskedSide, *, quiet: bool) -> tuple[Report, Repo
         raise UsageError("standard input can be one side alone", hint="give the source a file")
     found_a = _opened(a)
     found_b = found_a if a.source == b.source else _opened(b)
-    if a.same_as(b) and not (isinstance(found_a, list) and len(found_a) == SIDES):
+    if a.same_as(b) and not (isinstance(found_a, list) and len(found_a) == SIDES and not a.backend):
+        if isinstance(found_a, list):
+            listed = ", ".join(report.backend for report in found_a)
+            several = len(found_a) > 1
+            raise UsageError(
+                f"A and B are the same: '{a.source}' has the report{'s' * several} of {listed}",
+                hint="-b NAME -b NAME chooses two of them" if several else "give a second report",
+            )
         raise UsageError(
             f"A and B are the same: {a.source}",
             hint="give two sources, or an option twice: --hw A --hw B, -O0 -O3, -D batch=8 -D batch=16",
@@ -93,7 +100,7 @@ def _value(side: AskedSide, option: str) -> object:
 
 def _chosen(a: AskedSide, b: AskedSide, read_a: list[Report], read_b: list[Report]) -> tuple[Report, Report]:
     """One report of each file: that of the backend that is asked for, or the one that the other has, too."""
-    if a.source == b.source and a.backend == b.backend:
+    if a.source == b.source and not a.backend and not b.backend:
         return read_a[0], read_b[1]
     names_a, names_b = ([report.backend for report in read] for read in (read_a, read_b))
     common = [name for name in names_a if name in names_b]

@@ -29,7 +29,7 @@ def run(a: AskedSide, b: AskedSide) -> None:
         for target in (output.json, output.csv, output.html):
             check_target(target)
         limits = comparing.limits()
-        if on_stdout and comparing.top is not None:
+        if on_stdout and table is None and comparing.top is not None:
             raise UsageError("--top is about the table, which is not printed where a result goes to standard output")
         from npuc.compiler.cli.diff.reports import reports_of
         from npuc.compiler.explain.difference import diff_reports

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 from npuc.compiler.cli.page.command import shown_command
 from npuc.compiler.report.page.model import Bars, Picture, Section, Table, TableColumn, Treemap
-from npuc.compiler.report.page.result import ROWS, result_page, scatter_of, table_of_csv, text_section
+from npuc.compiler.report.page.result import (
+    ROWS,
+    TRAFFIC,
+    named_by,
+    result_page,
+    scatter_of,
+    table_of_csv,
+    text_section,
+    with_traffic,
+)
 from npuc.compiler.report.page.write import html_page, in_base64
 
 if TYPE_CHECKING:
@@ -53,9 +62,9 @@ def page_of(title: str, subtitle: str, sections: Sequence[Section | None], verdi
 
 def sweep_html(title: str, told: Printed, csv: str, keys: Sequence[str]) -> str:
     """The page of the points of a sweep over keys."""
-    table = table_of_csv(csv, "Points", first=keys)
+    table = with_traffic(table_of_csv(csv, "Points", first=keys))
     charts = [
-        scatter_of(table, keys[0], "dram_read_bytes", "seconds", title="Time over traffic", colour=keys[0]),
+        scatter_of(table, keys[0], TRAFFIC, "seconds", title="Time over traffic", colour=keys[0]),
         *(scatter_of(table, key, key, "seconds", title=f"Time over {key}", colour=keys[0]) for key in keys),
         scatter_of(table, keys[0], "seconds", "energy_j", title="Energy over time", colour=keys[0]),
     ]
@@ -65,9 +74,9 @@ def sweep_html(title: str, told: Printed, csv: str, keys: Sequence[str]) -> str:
 
 def map_html(title: str, told: Printed, csv: str) -> str:
     """The page of the best mappings."""
-    table = table_of_csv(csv, "Contractions", hidden=("curve",))
+    table = named_by(table_of_csv(csv, "Contractions", hidden=("curve", "contraction")), "layer", "phase")
     names = {column.name for column in table.columns}
-    bars = Bars(title="Cycles", table=ROWS, label="layer", parts=["cycles"]) if "cycles" in names else None
+    bars = Bars(title="Cycles", table=ROWS, label="layer phase", parts=["cycles"]) if "cycles" in names else None
     tree = Treemap(title="Where cycles go", table=ROWS, label="layer", measures=["cycles", "macs"], colour="phase")
     return page_of(title, "map", [text_section(told.text), bars, tree, table], told.verdict)
 

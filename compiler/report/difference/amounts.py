@@ -66,12 +66,17 @@ def _shape(rows: Sequence[OpRow]) -> dict[str, int] | None:
 
 
 def difference_of(a: Amounts | None, b: Amounts | None, said: Collection[str]) -> Amounts:
-    """B less A of the amounts that both reports say; what is not there counts as 0, in neither it is null."""
+    """
+    B less A of the amounts that both reports say.
+
+    What is in one report alone counts as 0 in the other; an amount that a report does not give to what it has is not
+    compared: null.
+    """
     found: dict[str, Any] = {}
     for name in NAMES:
-        values = [None if side is None else getattr(side, name) for side in (a, b)]
-        if name in said and values != [None, None]:
-            found[name] = (values[1] or 0) - (values[0] or 0)
+        values = [0 if side is None else getattr(side, name) for side in (a, b)]
+        if name in said and None not in values and (a is not None or b is not None):
+            found[name] = values[1] - values[0]
     return Amounts(**found)
 
 

@@ -35,7 +35,7 @@ from npuc.compiler.report.difference.reasons import Between, reasons_of, sizes_t
 from npuc.compiler.report.difference.result import Difference
 from npuc.compiler.report.difference.sentences import notes_of, phase_named, verdict_of
 from npuc.compiler.report.difference.settings import settings_of
-from npuc.compiler.report.difference.totals import per_sample, samples_of, totals_of
+from npuc.compiler.report.difference.totals import devices_of, per_sample, samples_of, totals_of
 from npuc.compiler.report.layers import Line, by_layer
 from npuc.compiler.report.report import Report
 from npuc.compiler.report.rows import OpRow
@@ -88,7 +88,7 @@ def compare(a: Report, b: Report, parts_a: PartsOf = parts_by_limit, parts_b: Pa
         totals=totals,
         per_sample=samples,
         difference=difference,
-        verdict=verdict_of(head_a, head_b, totals, layers),
+        verdict=verdict_of(head_a, head_b, totals, layers, settings),
         notes=notes_of(head_a, head_b, totals, layers),
         layers=layers,
     )
@@ -110,6 +110,7 @@ def _head(report: Report, layers: int, parts: PartsOf) -> DiffHead:
         npuc=report.npuc,
         training=is_training(report),
         samples=samples_of(report),
+        devices=devices_of(report),
         layers=layers,
         rows=len(report.ops),
         spent=added((row.repeat, parts(row)) for row in report.ops),
@@ -211,11 +212,14 @@ def _why(parts: Sequence[DiffPart], causes: Sequence[str], a: DiffSide | None, b
     it.
     """
     told = list(causes)
-    main = max(parts, key=_weight, default=None)
+    seconds = (b.seconds or 0.0) - (a.seconds or 0.0) if a is not None and b is not None else 0.0
+    main = max(parts, key=lambda part: _weight(part, seconds), default=None)
     if main is not None and main.reasons:
         kinds = {reason.kind for reason in main.reasons}
         told_enough = not kinds.isdisjoint(("traffic", "precision", "bandwidth"))
         texts = [reason.text for reason in main.reasons if not (reason.kind == "stalls" and told_enough)]
+        if len(texts) == len(main.reasons) == 1 and main.reasons[0].kind == "phase":
+            texts = [f"in {'A' if main.b is None else 'B'} alone"]
         where = "" if len(parts) == 1 and main.phase == "forward" else f"{phase_named(main.phase)}: "
         told.append(where + ", ".join(texts[:CLAUSES]))
     sizes = sizes_text(None if a is None else a.shape, None if b is None else b.shape)
@@ -223,7 +227,8 @@ def _why(parts: Sequence[DiffPart], causes: Sequence[str], a: DiffSide | None, b
     return f"{sizes}; {text}" if sizes and sizes not in text else text
 
 
-def _weight(part: DiffPart) -> tuple[float, int, int]:
-    """How much of the difference a part is: by time, then by bytes, then by reasons."""
+def _weight(part: DiffPart, whole: float) -> tuple[float, int, int]:
+    """How much of the difference a part is: by time in the direction of the whole, then by bytes, then by reasons."""
     change = part.difference
-    return abs(change.seconds or 0.0), abs(change.dram_bytes or 0), len(part.reasons)
+    seconds = (change.seconds or 0.0) * (1 if whole > 0 else -1) if whole else abs(change.seconds or 0.0)
+    return seconds, abs(change.dram_bytes or 0), len(part.reasons)

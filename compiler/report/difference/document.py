@@ -200,6 +200,8 @@ class DiffHead(msgspec.Struct, frozen=True, kw_only=True):
     """false for a forward pass"""
     samples: int | None
     """samples that a step has, as the parameter `batch` or the backend says; null where neither does"""
+    devices: int
+    """devices that share the step; traffic, energy and operations are those of one of them"""
     layers: int
     """number of layers"""
     rows: int

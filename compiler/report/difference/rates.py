@@ -7,7 +7,7 @@ from math import fsum
 
 from npuc.compiler.report.difference.between import COMPUTING, KEYS, MOVING, Between, Rows
 from npuc.compiler.report.difference.document import DiffReason, DiffSide
-from npuc.compiler.report.difference.tensors import moved_bytes
+from npuc.compiler.report.difference.tensors import moved_bytes, says_bytes
 from npuc.compiler.report.sections import TransferFacts
 from npuc.compiler.report.text.quantities import count_cell, three_digits
 
@@ -42,6 +42,8 @@ def peak(it: Between) -> Iterator[DiffReason]:
 
 def bandwidth(it: Between) -> Iterator[DiffReason]:
     """The rate at which the channel moves what a part reads and writes, where the backend says how long it does."""
+    if not says_bytes(it.a, it.b):
+        return
     rates = [_rate(rows, side) for rows, side in ((it.a, it.side_a), (it.b, it.side_b))]
     before, after = rates
     if before and after and abs(after / before - 1) >= NOTABLE:
@@ -73,9 +75,13 @@ def clock(it: Between) -> Iterator[DiffReason]:
 
 def machine(it: Between) -> Iterator[DiffReason]:
     """The keys of the machine that the cause follows from, where work and bytes do not say enough."""
+    if not it.same_model:
+        return  # each model has its own machine
     wanted = KEYS.get(it.cause or "", ())
     if it.cause in MOVING and moved_bytes(it.a) == moved_bytes(it.b):
         wanted = tuple(start for start in wanted if start != "memory.")
+    if any(clock(it)):
+        wanted = tuple(start for start in wanted if start != "clock_mhz")  # the clock says it
     keys = [one for start in wanted for one in it.settings if one.group == "machine" and one.name.startswith(start)]
     if it.cause in MOVING and any(bandwidth(it)):
         return  # the rate says it

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import log
 
+from msgspec.structs import replace
+
 from npuc.compiler.report.difference.align import operation_of
 from npuc.compiler.report.difference.between import COMPUTING, MOVING, Between, Rows
 from npuc.compiler.report.difference.document import DiffReason, ReasonKind
 from npuc.compiler.report.difference.rates import bandwidth, clock, machine, peak, utilization
-from npuc.compiler.report.difference.tensors import fusion, interleaving, moved_bytes, residency, traffic
+from npuc.compiler.report.difference.tensors import fusion, interleaving, moved_bytes, residency, says_bytes, traffic
 from npuc.compiler.report.layers import passes_of
 from npuc.compiler.report.rows import OpRow, ScheduleRow
 from npuc.compiler.report.sections import ExchangeFacts, RecomputeFacts
@@ -51,7 +53,19 @@ def reasons_of(between: Between) -> list[DiffReason]:
             return order.index(reason.kind)
         return len(order) + (1 + LAST.index(reason.kind) if reason.kind in LAST else 0)
 
-    return sorted(found, key=place)
+    change = (between.side_b.seconds or 0.0) - (between.side_a.seconds or 0.0)
+    told = sorted(found, key=lambda one: (_is_against(one, change), place(one)))
+    return [replace(one, text=f"although {one.text}") if _is_against(one, change) else one for one in told]
+
+
+def _is_against(reason: DiffReason, change: float) -> bool:
+    """Whether a reason is for a change of time in the other direction: fewer bytes of what takes longer."""
+    a, b = reason.a, reason.b
+    if not isinstance(a, int | float) or not isinstance(b, int | float) or not change:
+        return False
+    if reason.kind in ("work", "traffic", "stalls", "exchange", "passes"):
+        return (b - a) * change < 0
+    return reason.kind in ("peak", "bandwidth", "clock", "utilization") and (b - a) * change > 0
 
 
 def _factor(reason: DiffReason) -> float:
@@ -86,7 +100,7 @@ def _work(it: Between) -> Iterator[DiffReason]:
         if name == "vector_ops" and (it.side_a.macs or 0) != (it.side_b.macs or 0):
             continue  # what the products say is enough
         sizes = sizes_text(it.side_a.shape, it.side_b.shape)
-        ratio = f"{times(before, after)} the {what}" if before else f"{count_cell(after)} {what}"
+        ratio = f"{times(before, after)} the {what}" if before and after else f"{count_cell(after) or 'no'} {what}"
         yield DiffReason(kind="work", a=before, b=after, text=ratio + (f" ({sizes})" if sizes else ""))
 
 
@@ -119,6 +133,8 @@ def _passes(it: Between) -> Iterator[DiffReason]:
 def _traffic(it: Between) -> Iterator[DiffReason]:
     for look in (interleaving, fusion, residency):
         yield from look(it.a, it.b)
+    if not says_bytes(it.a, it.b):
+        return
     a, b = it.precision
     before, after = moved_bytes(it.a), moved_bytes(it.b)
     if a != b and before and after in (2 * before, before / 2):

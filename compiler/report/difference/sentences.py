@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from npuc.compiler.report.causes import NAMES as CAUSES
-from npuc.compiler.report.difference.document import DiffHead, DiffLayer, DiffTotal
+from npuc.compiler.report.difference.document import DiffHead, DiffLayer, DiffSetting, DiffTotal
 from npuc.compiler.report.text.quantities import bytes_cell, energy_text, time_cell, time_text
 from npuc.compiler.report.text.signed import signed
 from npuc.compiler.report.text.words import PHASES
@@ -15,16 +15,27 @@ MANY = 0.8
 """The layers that are counted explain this share of the difference."""
 _UNSAID = {"time": "time", "traffic": "DRAM traffic", "energy": "energy", "memory": "peak memory"}
 
+_NAMES = ("source", "network", "name", "backend")
+"""Settings that are what something is called."""
+
 
 def phase_named(phase: str) -> str:
     """A phase as tables name it."""
     return PHASES.get(phase, phase)
 
 
-def verdict_of(a: DiffHead, b: DiffHead, totals: Sequence[DiffTotal], layers: Sequence[DiffLayer]) -> str:
+def verdict_of(
+    a: DiffHead,
+    b: DiffHead,
+    totals: Sequence[DiffTotal],
+    layers: Sequence[DiffLayer],
+    settings: Sequence[DiffSetting],
+) -> str:
     """The difference in a few sentences: time, its causes, the layers that explain it, traffic and energy."""
     if not any(one.why for one in layers) and not any(one.difference for one in totals):
-        return "Nothing differs."
+        if any((one.a is None) != (one.b is None) for one in totals):
+            return "No cost that both say differs."
+        return "No cost differs." if any(one.name not in _NAMES for one in settings) else "Nothing differs."
     known = {one.name: one for one in totals}
     parts = [_time(known["time"], a, b)]
     explaining = _explaining(layers, known["time"].difference)
@@ -92,7 +103,7 @@ def _beside(total: DiffTotal) -> str:
     if total.a is None or total.b is None or total.a == total.b:
         return ""
     text = energy_text if total.unit == "J" else bytes_cell
-    change = f", {abs(total.b / total.a - 1):,.1%} {'more' if total.b > total.a else 'less'}" if total.a else ""
+    change = f", {_share(abs(total.b / total.a - 1))} {'more' if total.b > total.a else 'less'}" if total.a else ""
     return f"{what} {text(total.a)} → {text(total.b)}{change}"
 
 
@@ -118,8 +129,41 @@ def _notes(a: DiffHead, b: DiffHead, totals: Sequence[DiffTotal], layers: Sequen
     if a.samples is not None and b.samples is not None and a.samples != b.samples:
         counts = f"{a.samples:,} samples in A and {b.samples:,} in B"
         yield f"a step has {counts}; only the table of a sample accounts for that"
+    if None in (a.samples, b.samples) and _macs(totals):
+        yield "the samples of a step are not known (-D batch=N says them), so that steps are compared and not samples"
+    if a.devices != b.devices:
+        yield (
+            f"A is of {_devices(a)} and B of {_devices(b)}: traffic, energy and operations are those of one of them, "
+            f"in the table of a sample those of all"
+        )
+    known = {one.name for one in totals if one.a is not None and one.b is not None}
+    for name, what in (("seconds", "time"), ("dram_bytes", "traffic")):
+        for side in "ab" if what in known else "":
+            lacking = [one for one in layers if _lacks(one, side, name)]
+            if lacking:
+                has = "have" if len(lacking) > 1 else "has"
+                yield f"{_counted(len(lacking))} {has} no {what} in {side.upper()}, and so no difference of it"
     if a.layers and b.layers and not any(one.a is not None and one.b is not None for one in layers):
         yield "no layer is in both, by name or by shape: only the totals are compared"
+
+
+def _counted(count: int) -> str:
+    return f"{count:,} layer{'s' * (count != 1)}"
+
+
+def _devices(head: DiffHead) -> str:
+    return f"{head.devices:,} device{'s' * (head.devices != 1)}"
+
+
+def _macs(totals: Sequence[DiffTotal]) -> bool:
+    """Whether the work differs."""
+    return any(one.name == "macs" and one.difference for one in totals)
+
+
+def _lacks(layer: DiffLayer, side: str, name: str) -> bool:
+    """Whether one report alone gives a layer that both have such an amount, though it gives it to others."""
+    one, other = (layer.a, layer.b) if side == "a" else (layer.b, layer.a)
+    return one is not None and other is not None and getattr(one, name) is None and getattr(other, name) is not None
 
 
 def _step(head: DiffHead) -> str:

@@ -15,8 +15,15 @@ SHOWN = 2
 PROGRAMS = {"fused": "fused in one nest", "zip": "interleaved in turn"}
 
 
+def says_bytes(*sides: Rows) -> bool:
+    """Whether all sides say what they move."""
+    return all(
+        any(row.dram_read_bytes is not None or row.dram_write_bytes is not None for row in rows) for rows in sides
+    )
+
+
 def moved_bytes(rows: Rows) -> int:
-    """Bytes between DRAM and the chip."""
+    """Bytes between DRAM and the chip; 0 of rows that do not say it, too."""
     return sum(row.repeat * ((row.dram_read_bytes or 0) + (row.dram_write_bytes or 0)) for row in rows)
 
 

@@ -66,17 +66,30 @@ def samples_of(report: Report) -> int | None:
     return round(count) if 0.5 < count < 1e15 else None
 
 
+def devices_of(report: Report) -> int:
+    """The devices that share a step; what a report says of traffic and energy is that of one of them."""
+    return 1 if report.parallel is None else report.parallel.devices
+
+
 def per_sample(a: Report, b: Report) -> list[DiffTotal]:
-    """Time, traffic and energy of a sample, where both numbers of samples are known and differ."""
+    """
+    Time of a sample, and traffic and energy of all devices for it, where both numbers of samples are known, and samples
+    or devices differ.
+    """
     counts = samples_of(a), samples_of(b)
-    if None in counts or counts[0] == counts[1]:
+    if None in counts or (counts[0] == counts[1] and devices_of(a) == devices_of(b)):
         return []
-    values_a, values_b = values_of(a), values_of(b)
-    return [_compared(name, _each(values_a[name], counts[0]), _each(values_b[name], counts[1])) for name in PER_SAMPLE]
+    values = [
+        {name: _each(name, report, count) for name in PER_SAMPLE} for report, count in zip((a, b), counts, strict=True)
+    ]
+    return [_compared(name, values[0][name], values[1][name]) for name in PER_SAMPLE]
 
 
-def _each(value: Number | None, count: int | None) -> float | None:
-    return None if value is None or not count else value / count
+def _each(name: str, report: Report, count: int | None) -> float | None:
+    value = values_of(report)[name]
+    if value is None or not count:
+        return None
+    return value / count if name == "time" else value * devices_of(report) / count
 
 
 def _compared(name: str, a: Number | None, b: Number | None) -> DiffTotal:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from npuc.compiler.core.drawing.palette import PHASE_NAMES
+from npuc.compiler.report.causes import NAMES as CAUSES
 from npuc.compiler.report.difference.document import DiffHead, DiffLayer, DiffPart, DiffTotal
 from npuc.compiler.report.difference.result import Difference
 from npuc.compiler.report.page.model import Bars, Cell, Curve, Facts, Page, Scatter, Section, Table, TableColumn, Unit
@@ -22,7 +23,7 @@ def difference_page(found: Difference, made: str) -> Page:
     """The page of a difference; `made` says what made it."""
     a, b = found.a, found.b
     return Page(
-        title=f"{_name(a)} and {_name(b)}",
+        title=f"{_name(a)} and {_name(b)}" if _name(a) != _name(b) else f"{_name(a)}: two steps",
         subtitle=f"A: {_about(a)}; B: {_about(b)}",
         verdict=found.verdict,
         numbers=[
@@ -40,7 +41,8 @@ def _name(head: DiffHead) -> str:
 
 
 def _about(head: DiffHead) -> str:
-    return f"{head.source}, backend {head.backend}, floats {head.precision}, {head.layers:,} layers"
+    devices = f", {head.devices:,} devices, amounts of one" if head.devices > 1 else ""
+    return f"{head.source}, backend {head.backend}, floats {head.precision}, {head.layers:,} layers{devices}"
 
 
 def _sections(found: Difference) -> Iterable[Section]:
@@ -54,7 +56,8 @@ def _sections(found: Difference) -> Iterable[Section]:
     names = {column.name for column in layers.columns}
     if "slower" in names or "faster" in names:
         parts = [name for name in ("slower", "faster") if name in names]
-        yield Bars(title="Layers whose time differs", table=LAYERS, label="layer", parts=parts)
+        about = "Percent are of the sum of all bars."
+        yield Bars(title="Layers whose time differs", table=LAYERS, label="layer", parts=parts, about=about)
     both = [layer for layer in found.layers if _of(layer.a, "seconds") and _of(layer.b, "seconds")]
     if both:
         yield _scatter([_of(side, "seconds") or 0.0 for layer in both for side in (layer.a, layer.b)])
@@ -66,7 +69,7 @@ def _sections(found: Difference) -> Iterable[Section]:
 
 def _settings(found: Difference) -> Iterable[tuple[str, str]]:
     for one in found.settings:
-        yield one.name, f"{'none' if one.a is None else one.a} → {'none' if one.b is None else one.b}"
+        yield one.name, f"{'nothing' if one.a is None else one.a} → {'nothing' if one.b is None else one.b}"
 
 
 def _totals(totals: Sequence[DiffTotal], title: str, name: str) -> Table:
@@ -81,7 +84,7 @@ def _totals(totals: Sequence[DiffTotal], title: str, name: str) -> Table:
             ),
             TableColumn(name="a", title="A", values=[_cell(one, one.a) for one in totals]),
             TableColumn(name="b", title="B", values=[_cell(one, one.b) for one in totals]),
-            TableColumn(name="difference", title="B less A", values=[_cell(one, one.difference) for one in totals]),
+            TableColumn(name="difference", title="B less A", values=[_less(one) for one in totals]),
             TableColumn(name="ratio", title="B / A", unit="ratio", values=[one.ratio for one in totals]),
         ],
     )
@@ -103,8 +106,17 @@ def _cell(total: DiffTotal, value: float | None) -> str:
             return count_cell(value)
 
 
+def _less(total: DiffTotal) -> str:
+    """B less A; of shares in percentage points."""
+    if total.unit == "share" and total.difference is not None:
+        return f"{100 * total.difference:.1f} pp"
+    return _cell(total, total.difference)
+
+
 def _change(total: DiffTotal) -> str:
     was = f"was {_cell(total, total.a)}" if total.a is not None else ""
+    if total.ratio == 1:
+        return "equal"
     return was if total.ratio is None else f"{total.ratio:.3g}x; {was}"
 
 
@@ -135,7 +147,10 @@ def _layers(layers: Sequence[DiffLayer]) -> Table:
         *_both(layers),
         TableColumn(name="why", title="Why", values=[layer.why or None for layer in layers]),
         TableColumn(
-            name="cause", title="Cause", values=[layer.cause for layer in layers], about="whose time changed most"
+            name="cause",
+            title="Cause",
+            values=[None if layer.cause is None else CAUSES.get(layer.cause, layer.cause) for layer in layers],
+            about="whose time changed most",
         ),
         TableColumn(name="slower", title="slower", unit="seconds", values=change(1), shown=False),
         TableColumn(name="faster", title="faster", unit="seconds", values=change(-1), shown=False),
@@ -191,7 +206,8 @@ def _both(ones: Sequence[DiffLayer | DiffPart]) -> list[TableColumn]:
             (f"b_{short}", f"{title} B", [_of(one.b, field) for one in ones]),
             (f"d_{short}", f"{title}, B less A", [_of(one.difference, field) for one in ones]),
         ):
-            columns.append(TableColumn(name=name, title=heading, unit=unit, values=values, shown=shown))
+            scale = "" if name.startswith("d_") else short
+            columns.append(TableColumn(name=name, title=heading, unit=unit, values=values, shown=shown, scale=scale))
     return columns
 
 

@@ -27,6 +27,8 @@ class TableColumn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     shown: bool = True
     about: str = ""
     """what the title means, in a sentence"""
+    scale: str = ""
+    """columns of one name are compared: bars behind their values have one scale"""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True, tag="facts"):
@@ -70,13 +72,14 @@ class Treemap(msgspec.Struct, frozen=True, kw_only=True, tag="treemap"):
     colour: str
 
 
-class Bars(msgspec.Struct, frozen=True, kw_only=True, tag="bars"):
+class Bars(msgspec.Struct, frozen=True, kw_only=True, tag="bars", omit_defaults=True):
     """A bar for each row of a table, of parts that are columns in one unit."""
 
     title: str
     table: str
     label: str
     parts: Sequence[str]
+    about: str = ""
 
 
 class Curve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -6,6 +6,9 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
+from npuc.compiler.core.drawing.palette import PHASE_NAMES
 from npuc.compiler.report.page.model import Cell, Page, Scatter, Section, Table, TableColumn, Text, Unit
 
 ROWS = "rows"
@@ -58,6 +61,8 @@ def table_of_csv(text: str, title: str, *, first: Sequence[str] = (), hidden: Se
     columns: list[TableColumn] = []
     for place, name in enumerate(head):
         values = _values([row[place] for row in rows])
+        if name == "phase":
+            values = [PHASE_NAMES.get(str(value), value) for value in values]
         if all(value is None for value in values):
             continue
         is_text = any(isinstance(value, str) for value in values)
@@ -73,6 +78,32 @@ def table_of_csv(text: str, title: str, *, first: Sequence[str] = (), hidden: Se
             )
         )
     return Table(name=ROWS, title=title, columns=columns)
+
+
+TRAFFIC = "dram_bytes"
+
+
+def with_traffic(table: Table) -> Table:
+    """The table with a column of what is read from DRAM and written to it, where it has both."""
+    columns = {column.name: column for column in table.columns}
+    if not {"dram_read_bytes", "dram_write_bytes"} <= columns.keys():
+        return table
+    pairs = zip(columns["dram_read_bytes"].values, columns["dram_write_bytes"].values, strict=True)
+    values: list[Cell] = [a + b if isinstance(a, int) and isinstance(b, int) else None for a, b in pairs]
+    moved = TableColumn(name=TRAFFIC, title="DRAM traffic", unit="bytes", values=values, shown=False)
+    return replace(table, columns=[*table.columns, moved])
+
+
+def named_by(table: Table, first: str, second: str) -> Table:
+    """The table with a column of two texts together, under both names."""
+    columns = {column.name: column for column in table.columns}
+    if not {first, second} <= columns.keys():
+        return table
+    pairs = zip(columns[first].values, columns[second].values, strict=True)
+    values: list[Cell] = [f"{a} {b}" for a, b in pairs]
+    return replace(
+        table, columns=[*table.columns, TableColumn(name=f"{first} {second}", title="Name", values=values, shown=False)]
+    )
 
 
 def unit_of(name: str) -> Unit:

@@ -82,12 +82,17 @@ def step_page(reports: Sequence[Report], extras: Extras) -> Page:
     machine = report.hardware.get("name") or "custom"
     return Page(
         title=f"{report.network or report.source}: a {what} on {machine}",
-        subtitle=f"{report.source}, backend {report.backend}{precision_text(report)}",
+        subtitle=f"{report.source}, backend {report.backend}{precision_text(report)}{_devices(report)}",
         verdict=_told(report, _words(extras, 0))[1],
         numbers=_numbers(report),
         sections=[*_sections(report, 0, extras)],
         made=made,
     )
+
+
+def _devices(report: Report) -> str:
+    many = 1 if report.parallel is None else report.parallel.devices
+    return f", {many:,} devices; amounts are those of one" if many > 1 else ""
 
 
 def _words(extras: Extras, number: int) -> Words:
@@ -250,7 +255,16 @@ def _certified(report: Report, lines: Sequence[Line]) -> list[TableColumn]:
         TableColumn(
             name="least", title="Least DRAM", unit="bytes", values=least, about="of products, whatever the schedule"
         ),
-        TableColumn(name="over", title="DRAM / least", unit="ratio", values=over, about="of products"),
+        TableColumn(
+            name="reached", title="Products' DRAM", unit="bytes", values=reached, about="what they move", shown=False
+        ),
+        TableColumn(
+            name="over",
+            title="Products' DRAM / least",
+            unit="ratio",
+            values=over,
+            about="what they move over that",
+        ),
     ]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from npuc.compiler.core.display.shown import Shown, ShownTable
 from npuc.compiler.core.display.words import counted
+from npuc.compiler.report.causes import NAMES as CAUSES
 from npuc.compiler.report.difference.document import DifferenceData, DiffHead, DiffLayer
 from npuc.compiler.report.text.quantities import bytes_cell, time_cell
 
@@ -59,4 +60,4 @@ def _size(layer: DiffLayer) -> tuple[float, int]:
 def _cells(layer: DiffLayer) -> tuple[str, ...]:
     times = [time_cell(None if side is None else side.seconds) for side in (layer.a, layer.b)]
     moved = [bytes_cell(None if side is None else side.dram_bytes) for side in (layer.a, layer.b)]
-    return (layer.name, *times, *moved, layer.cause or "")
+    return (layer.name, *times, *moved, "" if layer.cause is None else CAUSES.get(layer.cause, layer.cause))

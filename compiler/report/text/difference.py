@@ -120,7 +120,8 @@ def _title(head: DiffHead) -> str:
     name = head.network or head.source
     source = f" ({head.source})" if head.source and head.source != name else ""
     what = "training step" if head.training else "forward pass"
-    return f"{name}{source}: {what} on {head.machine}, backend {head.backend}"
+    devices = f", {head.devices:,} devices, amounts of one" if head.devices > 1 else ""
+    return f"{name}{source}: {what} on {head.machine}, backend {head.backend}{devices}"
 
 
 def _print_settings(difference: Difference, console: Console) -> None:

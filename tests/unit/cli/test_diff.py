@@ -218,7 +218,7 @@ def test_what_fails_is_written_all_the_same(npuc: Npuc) -> None:
     [
         (("net.dsl",), "A and B are the same: net.dsl"),
         (("net.dsl", "net.dsl"), "A and B are the same: net.dsl"),
-        (("a.json", "a.json"), "A and B are the same: a.json"),
+        (("a.json", "a.json"), "A and B are the same: 'a.json' has the report of cycle"),
         (("a.json", "net.dsl", "--hw", "x", "--hw", "igo-small"), "--hw is about a compilation, and A is a report"),
         (("a.json", "b.json", "-O0"), "-O is about a compilation, and both are reports"),
         (("a.json", "net.dsl", "-b", "roofline"), "'a.json' has no report of the backend roofline"),

@@ -259,3 +259,79 @@ def test_the_pages_of_other_verbs(browser: Any, tmp_path: Path, arguments: list[
     for row in last.find_elements("css selector", "tbody tr")[:3]:
         row.click()
     assert browser.get_log("browser") == []
+
+
+def test_a_selection_in_a_chart_is_seen_in_a_sorted_table_of_many_rows(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    assert run_command(["compile", "samples:gpt2", "-b", "cycle", "--html", str(path), "-q"]) == 0
+    opened(browser, path)
+    table(browser, "Layers").find_element("css selector", '[data-column="time"]').click()
+    assert len(cells(browser, "Layers", 1)) == 100
+    last = "document.querySelectorAll('svg[aria-label^=\"Where it goes\"] rect.item')"
+    browser.execute_script(f"[...{last}].at(-1).dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+    (row,) = table(browser, "Layers").find_elements("css selector", 'tr[aria-selected="true"]')
+    assert row.is_displayed()
+
+
+def test_what_belongs_to_no_layer_is_never_selected(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    arguments = ["compile", "samples:lenet", "--devices", "4", "--hw", "hypar16", "--html", str(path), "-q"]
+    assert run_command(arguments) == 0
+    opened(browser, path)
+    assert not all_of(browser, "svg .picked")
+    table(browser, "Layers").find_element("css selector", "tbody tr").click()
+    assert all_of(browser, "svg .picked")
+    spans = "document.querySelectorAll('svg[aria-label^=\"Timeline\"] rect:not(.item)')"
+    assert browser.execute_script(f"return {spans}.length") > 0
+    browser.execute_script(f"{spans}[0].dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+    assert all_of(browser, "svg .picked")
+
+
+def test_filters_compare_as_people_write(browser: Any, page: Path) -> None:
+    opened(browser, page)
+    (field,) = [
+        one for one in all_of(browser, "input[type=search]") if one.get_attribute("aria-label") == "Filter Layers"
+    ]
+
+    def kept(text: str) -> int:
+        field.clear()
+        field.send_keys(text)
+        return len(cells(browser, "Layers", 1))
+
+    every = kept(" ")
+    assert kept("time>=0") == every
+    assert 0 < kept("time > 10us") == kept("time>10us") == every - kept("time<=10us")
+    assert kept("dram>1MB") >= kept("dram>1MiB") > 0
+    shown = cells(browser, "Layers", 2)[0]
+    assert kept(f"time={shown.replace(' ', '')}") >= 1
+    assert kept("time>4parsec") == 0
+    assert "not understood: time>4parsec" in browser.find_element("css selector", "main").text
+
+
+def test_the_page_of_a_difference(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    arguments = ["diff", "samples:lenet", "--hw", "igo-large", "--hw", "tpu-v4", "--html", str(path), "-q"]
+    assert run_command(arguments) == 0
+    for size in SIZES:
+        opened(browser, path, size)
+        assert browser.get_log("browser") == []
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= size[0]
+    titles = [one.text for one in all_of(browser, "main h2") if one.is_displayed()]
+    assert titles == [
+        *("Totals", "What was given, and differs", "Layers whose time differs", "Time in A and in B", "Layers"),
+    ]
+    table(browser, "Layers").find_element("css selector", "tbody tr").click()
+    assert cells(browser, "Phases of the selected layer", 1)
+    assert "null" not in [one.text for one in all_of(browser, ".legend span")]
+    assert browser.get_log("browser") == []
+
+
+def test_the_menu_of_columns_stays_on_a_narrow_page(browser: Any, page: Path) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    opened(browser, page, SIZES[0])
+    menu = next(one for one in all_of(browser, "details.columns > summary") if one.is_displayed())
+    menu.click()
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= SIZES[0][0]
+    menu.send_keys(Keys.ESCAPE)
+    assert not browser.execute_script("return document.querySelector('details.columns').open")

@@ -3,8 +3,8 @@ const COLOURS = 8;
 const KNOWN = { forward: 0, dX: 1, dW: 2, "dX+dW": 3, update: 4, communication: 5, matrix: 0, vector: 2, data: 3, comm: 5, wait: 6,
   compute: 2, dram: 1, latency: 4, edge: 3, network: 5, weights: 0, gradients: 2, optimizer: 4, activations: 1, buffers: 6, slower: 5, faster: 2 };
 const colour = (word, number = 0) => `var(--c${KNOWN[word] ?? number % COLOURS})`;
-function legend(words) {
-  return make("div", { class: "legend" }, ...words.map((word, number) => make("span", { style: `--c:${colour(word, number)}` }, word)));
+function legend(words, title = "") {
+  return make("div", { class: "legend" }, ...(title ? [make("b", {}, title)] : []), ...words.map((word, number) => make("span", { style: `--c:${colour(word, number)}` }, word)));
 }
 // A drawing that is made anew when its width or what is selected changes.
 function chart(host, table, height, paint) {
@@ -38,11 +38,12 @@ function tell(event, text) {
 const quiet = () => { tip.hidden = true; };
 // An element of a chart that stands for a row: it says what it is, and selects the row.
 function item(element, table, row, text) {
-  element.classList.add("item");
-  if (row === picked(table)) element.classList.add("picked");
+  const selects = row >= 0; // what is of no row tells what it is, and that is all
+  if (selects) element.classList.add("item");
+  if (selects && row === picked(table)) element.classList.add("picked");
   element.addEventListener("pointermove", (event) => tell(event, text()));
   element.addEventListener("pointerleave", quiet);
-  element.addEventListener("click", () => { quiet(); select(table, row); });
+  if (selects) element.addEventListener("click", () => { quiet(); select(table, row); });
   return element;
 }
 // What a remark says of a row: its label and some columns.

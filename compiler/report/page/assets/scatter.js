@@ -6,7 +6,8 @@ function showScatter(section, host) {
   const log = section.logarithmic !== false;
   const fits = (value) => value !== null && value !== undefined && (!log || value > 0);
   const rows = x.values.map((_, row) => row).filter((row) => fits(x.values[row]) && fits(y.values[row]));
-  const words = kinds ? [...new Set(rows.map((row) => kinds.values[row]))] : [];
+  const kind = (row) => String(kinds?.values[row] ?? "other");
+  const words = kinds ? [...new Set(rows.map(kind))] : [];
   const largest = size ? Math.max(...rows.map((row) => size.values[row] ?? 0)) : 0;
   const lines = section.lines ?? [];
   chart(host, section.table, (width) => Math.min(440, Math.max(280, width * 0.55)), (svg, width, height) => {
@@ -32,13 +33,13 @@ function showScatter(section, host) {
     const order = size ? [...rows].sort((a, b) => (size.values[b] ?? 0) - (size.values[a] ?? 0)) : rows;
     for (const row of order) {
       const r = size && largest ? 3 + 13 * Math.sqrt((size.values[row] ?? 0) / largest) : 5;
-      const word = kinds ? kinds.values[row] : "";
+      const word = kinds ? kind(row) : "";
       svg.append(item(draw("circle", {
         cx: across(x.values[row]), cy: up(y.values[row]), r, fill: colour(word, words.indexOf(word)), "fill-opacity": 0.65, stroke: "var(--paper)",
       }), section.table, row, () => remark(section.table, row, section.label, [section.x, section.y, section.size, section.colour].filter(Boolean))));
     }
   });
-  if (words.length > 1) host.append(legend(words));
+  if (words.length > 1) host.append(legend(words, kinds.title));
 }
 // From values to places, with ticks that fit, `apart` pixels from each other: round ones, powers of the base where logarithmic.
 function scale(values, others, log, from, to, apart, unit) {

@@ -47,6 +47,7 @@ function showSpans(section, host) {
   });
   const svg = picture.svg;
   svg.setAttribute("tabindex", 0);
+  svg.setAttribute("role", "application");
   svg.addEventListener("keydown", (event) => {
     const act = { "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), 0: whole, ArrowLeft: () => pan(-0.25), ArrowRight: () => pan(0.25) }[event.key];
     if (act) { act(); event.preventDefault(); }

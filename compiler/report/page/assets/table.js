@@ -6,7 +6,8 @@ function showTable(table, host) {
   for (const one of table.columns) if (one.shown !== false) view.columns.add(one.name);
   // a bar behind amounts that can be compared and differ
   const most = new Map(table.columns.map((one) => {
-    const sizes = ["text", "ratio", "number"].includes(one.unit ?? "text") ? [] : one.values.filter((value) => value !== null).map(Math.abs);
+    const alike = !one.scale ? [one] : table.columns.filter((other) => other.scale === one.scale);
+    const sizes = ["text", "ratio", "number"].includes(one.unit ?? "text") ? [] : alike.flatMap((other) => other.values).filter((value) => value !== null).map(Math.abs);
     const largest = sizes.reduce((a, b) => Math.max(a, b), 0);
     return [one.name, sizes.some((size) => size < largest) ? largest : 0];
   }));
@@ -16,7 +17,7 @@ function showTable(table, host) {
   const more = make("button", { onclick: () => { view.every = true; show(); } });
   const find = make("input", {
     type: "search", placeholder: "Filter: words, column:word, column>number", "aria-label": `Filter ${table.title}`,
-    oninput: () => { view.words = find.value.toLowerCase().split(/\s+/).filter(Boolean); show(); },
+    oninput: () => { view.words = wordsOf(find.value); show(); },
   });
   const choice = make("details", { class: "columns" }, make("summary", {}, "Columns"), make("div", {},
     ...table.columns.map((one) => make("label", { title: one.about }, make("input", {
@@ -60,7 +61,9 @@ function showTable(table, host) {
     body.replaceChildren(...kept.map((row) => make("tr", { "data-row": row },
       ...columns.map((one) => cell(one, row, most.get(one.name))))));
     mark();
-    count.textContent = `${found.length.toLocaleString("en-US")} of ${table.rows.toLocaleString("en-US")} rows`;
+    const wrong = notUnderstood(table, view.words);
+    count.textContent = `${found.length.toLocaleString("en-US")} of ${table.rows.toLocaleString("en-US")} rows`
+      + (wrong.length ? `; not understood: ${wrong.join(" ")}` : "");
     more.hidden = kept.length === found.length;
     more.textContent = `Show all ${found.length.toLocaleString("en-US")}`;
   }
@@ -76,7 +79,7 @@ function showTable(table, host) {
   // A row that is selected in a chart comes into view, also where it is not among the first.
   function reveal() {
     const here = picked(table.name);
-    if (here >= FIRST_ROWS && !body.querySelector(`[data-row="${here}"]`)) { view.every = true; show(); }
+    if (here >= 0 && !view.every && !body.querySelector(`[data-row="${here}"]`)) { view.every = true; show(); }
     mark();
     const row = body.querySelector('[aria-selected="true"]');
     if (!row) return;
@@ -102,8 +105,13 @@ function showTable(table, host) {
     heads();
     show();
   });
+  choice.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !choice.open) return;
+    choice.open = false;
+    choice.firstChild.focus();
+  });
   const tools = table.rows > FEW_ROWS ? [find, choice, count, more] : [];
-  const frame = make("div", { class: "scroll" }, make("table", { "aria-label": table.title }, make("thead", {}, head), body));
+  const frame = make("div", { class: "scroll" }, make("table", { role: "grid", "aria-label": table.title }, make("thead", {}, head), body));
   host.append(make("div", { class: "tools" }, ...tools), frame);
   heads();
   show();
@@ -112,7 +120,7 @@ const isText = (column) => (column.unit ?? "text") === "text";
 function cell(column, row, most) {
   const value = column.values[row];
   const text = format(value, column.unit ?? "text");
-  if (isText(column)) return make("td", { class: "text", title: text }, text);
+  if (isText(column)) return make("td", { class: text.length > 44 ? "text long" : "text", title: text }, text);
   const part = most && value ? Math.abs(value) / most : 0;
   return make("td", part > 0.004 ? { class: "amount", style: `--part:${(100 * part).toFixed(1)}%` } : {}, text);
 }
@@ -123,22 +131,39 @@ function compare(a, b, down) {
   const order = typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b;
   return down ? -order : order;
 }
-// A word of a filter: text of any column, `column:text` of one, or `column>number`, also < and =.
+// A word of a filter: text of any column, `column:text` of one, or `column>number`, also >=, <, <= and =.
 function matches(table, row, word) {
-  const found = /^([^:<>=]+)([:<>=])(.+)$/.exec(word);
-  const asked = found && table.columns.find((one) => [one.name, one.title].some((name) => name.toLowerCase().replace(/\s/g, "") === found[1]));
+  const { asked, sign, text } = comparison(table, word) ?? {};
   if (!asked) return table.columns.some((one) => isText(one) && String(one.values[row] ?? "").toLowerCase().includes(word));
-  const value = asked.values[row];
-  if (found[2] === ":" || isText(asked)) return format(value, asked.unit ?? "text").toLowerCase().includes(found[3]);
-  const limit = number(found[3]);
+  const value = asked.values[row], shown = format(value, asked.unit ?? "text").toLowerCase();
+  if (sign === ":" || isText(asked)) return shown.includes(text);
   if (value === null || value === undefined) return false;
-  return found[2] === ">" ? value > limit : found[2] === "<" ? value < limit : value === limit;
+  const limit = number(text);
+  if (sign === "=") return value === limit || shown.replace(/\s/g, "") === text;
+  return { ">": value > limit, ">=": value >= limit, "<": value < limit, "<=": value <= limit }[sign];
 }
-// A number with a unit: 1.5ms, 4MiB, 2e9, 30%.
+// The column, the sign and the text of such a word; null of a plain one.
+function comparison(table, word) {
+  const found = /^([^:<>=]+)([<>]=|[:<>=])(.+)$/.exec(word);
+  const asked = found && table.columns.find((one) => [one.name, one.title].some((name) => name.toLowerCase().replace(/\s/g, "") === found[1]));
+  return asked ? { asked, sign: found[2], text: found[3] } : null;
+}
+// The words of a filter: those around a sign are one.
+const wordsOf = (text) => text.toLowerCase().replace(/\s*([<>]=|[<>=])\s*/g, "$1").split(/\s+/).filter(Boolean);
+// What of a filter is no number where one is compared, for a remark.
+function notUnderstood(table, words) {
+  return words.filter((word) => {
+    const { asked, sign, text } = comparison(table, word) ?? {};
+    return asked && sign !== ":" && !isText(asked) && Number.isNaN(number(text));
+  });
+}
+const DECIMAL = { kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12 };
+// A number with a unit: 1.5ms, 4MiB, 4MB, 2e9, 30%; NaN of anything else.
 function number(text) {
-  const found = /^([-+0-9.e]+)\s*(.*)$/.exec(text) ?? [];
-  const name = (found[2] ?? "").replace(/^us$/, "µs");
+  const found = /^([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)(.*)$/.exec(text.replaceAll(",", ""));
+  if (!found) return NaN;
+  const name = found[2].replace(/^us$/, "µs").replace(/^x$/, "");
   if (name === "%") return Number(found[1]) / 100;
-  const size = Object.values(UNITS).flat().find((one) => one[1] && one[1].toLowerCase() === name)?.[0] ?? 1;
-  return Number(found[1]) * size;
+  const size = name === "" ? 1 : DECIMAL[name] ?? Object.values(UNITS).flat().find((one) => one[1] && one[1].toLowerCase() === name)?.[0];
+  return Number(found[1]) * (size ?? NaN);
 }
