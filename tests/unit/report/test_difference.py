@@ -5,6 +5,7 @@ import pytest
 from npuc.compiler import compile_source, diff_reports
 from npuc.compiler.report import OpRow, Report, make_report
 from npuc.compiler.report.difference.result import Difference
+from npuc.compiler.report.rows import Phase
 
 NET = """network n(batch=8) {
   input x: f32[batch, 64]
@@ -15,7 +16,7 @@ NET = """network n(batch=8) {
 """
 
 
-def report(*rows: tuple[str, str, float | None, int | None], backend: str = "cycle") -> Report:
+def report(*rows: tuple[str, Phase, float | None, int | None], backend: str = "cycle") -> Report:
     """Rows of a layer, a phase, seconds, and bytes that are read."""
     made = [
         OpRow(index=n, name=name, op="train.relu", phase=phase, seconds=seconds, dram_read_bytes=moved, limit="dram")
