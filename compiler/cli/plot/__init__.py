@@ -43,7 +43,7 @@ def command(
         if view == "graph":
             hint = "npuc compile SOURCE --plot FILE --view graph draws it"
             raise UsageError("--view graph: the graph of a step needs its program", hint=hint)
-        target = picture_target(output, view, VIEWS, made_for=plot_as)
+        target = picture_target(output, view, VIEWS, made_for=plot_as, option="-o")
         assert target is not None, "-o is there"
         data, asked = _content(file), axes.asked()
         schema = schema_of(data, file)

@@ -49,10 +49,16 @@ class PictureTarget:
 
 
 def picture_target(
-    plot: str | None, view: str | None = None, views: Sequence[str] = (), *, made_for: str | None = None
+    plot: str | None,
+    view: str | None = None,
+    views: Sequence[str] = (),
+    *,
+    made_for: str | None = None,
+    option: str = "--plot",
 ) -> PictureTarget | None:
     """
-    The picture that `--plot`, `--view` and `--plot-as` (`made_for`) ask for; of `views`, where any are named.
+    The picture that `--plot` (or another `option`), `--view` and `--plot-as` (`made_for`) ask for; of `views`, where
+    any are named.
 
     Raises `UsageError` for a name of no kind, a file that cannot be written, a view of no picture or an unknown one,
     and without matplotlib.
@@ -64,7 +70,7 @@ def picture_target(
         return None
     from npuc.compiler.core.drawing.figure import check_format
 
-    kind = check_format(plot)
+    kind = check_format(plot, option)
     check_target(plot)
     if view is not None and views and view not in views:
         raise UsageError(f"--view {view}: there is no such picture", hint=did_you_mean(view, views))

@@ -7,20 +7,21 @@ The frame of all pictures: their kinds, letters and axes, a title that says what
 
 from __future__ import annotations
 
-import logging
 import re
-import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from io import BytesIO
-from textwrap import wrap
 from typing import Any, TypeAlias
 
-from npuc.compiler.core.drawing import paper
-from npuc.compiler.core.drawing.palette import GRID, INK, QUIET, RIM, SERIES
-from npuc.compiler.core.drawing.sheet import OPTION, Sheet, sheet_now
+from npuc.compiler.core.drawing import paper, room
+from npuc.compiler.core.drawing.palette import QUIET
+from npuc.compiler.core.drawing.sheet import HIGHEST, OPTION, Sheet, sheet_now
+from npuc.compiler.core.drawing.text import LETTERS as LETTERS
+from npuc.compiler.core.drawing.text import SMALL as SMALL
+from npuc.compiler.core.drawing.text import TITLE as TITLE
+from npuc.compiler.core.drawing.text import lines_of as lines_of
+from npuc.compiler.core.drawing.text import style
+from npuc.compiler.core.drawing.text import text_size as text_size
 from npuc.compiler.core.drawing.ticks import write_numbers
 from npuc.compiler.core.errors import UsageError
 
@@ -32,10 +33,6 @@ WIDTH = 8.0
 """The usual width of a picture in inches: 1,200 pixels as PNG."""
 DOTS = 150
 """Pixels of a PNG per inch."""
-LETTERS, TITLE, SMALL = 9.5, 12.5, 8.5
-"""Heights of letters in points."""
-FONT = "DejaVu Sans"
-"""The font that comes with matplotlib; in SVG its letters are outlines, which look the same everywhere."""
 EDGE, LINE = 0.12, 0.21
 """The margin around a picture, and a line of text under its title, in inches."""
 SHORTEST, SHAPE, STACKED = 0.55, 0.68, 0.8
@@ -44,35 +41,6 @@ On a sheet: the least height of axes by that on a screen, and by their width tha
 below each other by that of as many rows.
 """
 _NO_CLOCK: Mapping[str, Mapping[str, None]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
-_STYLE: Mapping[str, object] = {
-    "font.family": [FONT],
-    "text.parse_math": False,  # a file name may hold dollars
-    "text.color": INK,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "npuc",
-    "pdf.fonttype": 42,
-    "figure.facecolor": "white",
-    "axes.labelcolor": INK,
-    "axes.edgecolor": RIM,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": "medium",
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "axes.formatter.useoffset": False,
-    "grid.color": GRID,
-    "grid.linewidth": 0.8,
-    "xtick.color": RIM,
-    "ytick.color": RIM,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "legend.frameon": False,
-    "legend.fontsize": "medium",
-    "lines.linewidth": 1.8,
-    "lines.markersize": 5.0,
-    "hatch.linewidth": 0.8,
-}
 
 
 def check_format(path: str, option: str = "--plot") -> str:
@@ -121,30 +89,34 @@ def picture(
     made = sheet_now()
     if made is not None:
         return _on_sheet(kind, size, fill, made, title=title, about=about, letters=letters, layout=layout, rows=rows)
-    with _style(letters):
+    with style(letters):
         figure = import_module("matplotlib.figure").Figure(figsize=size, dpi=DOTS, layout=layout)
-        room = _head(figure, size, title, about)
+        above = _head(figure, size, title, about)
         if layout == "constrained":
             figure.get_layout_engine().set(w_pad=EDGE / 2, h_pad=EDGE / 2)
-            _, body = figure.subfigures(2, 1, height_ratios=(room, max(size[1] - room, 0.1)), hspace=0.0)
+            _, body = figure.subfigures(2, 1, height_ratios=(above, max(size[1] - above, 0.1)), hspace=0.0)
             fill(body)
         else:
             fill(figure)
+        _write_numbers(figure)
         data = _saved(figure, kind, title)
     return _with_tips(data, tips) if tips and kind == "svg" else data
 
 
-def _saved(figure: Figure, kind: str, title: str) -> bytes:
-    """A figure as a file of a kind, its numbers in full."""
+def _saved(figure: Figure, kind: str, title: str, about: str = "") -> bytes:
+    """A figure as a file of a kind, its numbers in full; `about` is kept with it, where no reader may see it."""
+    facts = {"Title": title, "Subject" if kind == "pdf" else "Description": about}
+    known = {name: text for name, text in facts.items() if text}
+    out = BytesIO()
+    dots = 300 if kind == "png" and sheet_now() is not None else DOTS
+    figure.savefig(out, format=kind, dpi=dots, metadata={**known, **_NO_CLOCK[kind]})
+    return out.getvalue()
+
+
+def _write_numbers(figure: Figure) -> None:
     for axes in figure.findobj(import_module("matplotlib.axes").Axes):
         for axis in (axes.xaxis, axes.yaxis):
             write_numbers(axis)
-    if sheet_now() is not None:
-        paper.make_room(figure)
-    out = BytesIO()
-    dots = 300 if kind == "png" and sheet_now() is not None else DOTS
-    figure.savefig(out, format=kind, dpi=dots, metadata={**({"Title": title} if title else {}), **_NO_CLOCK[kind]})
-    return out.getvalue()
 
 
 def _on_sheet(
@@ -170,13 +142,17 @@ def _on_sheet(
             f"{OPTION} is about pictures with axes, and this one is as large as its parts",
             hint="leave it out; a PDF can be scaled",
         )
-    with _style(sheet.letters or letters):
+    with style(sheet.letters or letters):
         count = 1
         number: int | None = 0 if sheet.panels else None
         found: list[bytes] = []
         while number is None or number < count:
             figure, count = _sheet_figure(size, fill, sheet, (title, about), letters, rows, number)
-            found.append(_saved(figure, kind, title))
+            _write_numbers(figure)
+            room.make_room(figure)
+            if sheet.width is not None:
+                room.check_room(figure, sheet, rows=rows, several=count > 1 and number is None)
+            found.append(_saved(figure, kind, title, about))
             if number is None:
                 return found[0]
             number += 1
@@ -196,6 +172,7 @@ def _sheet_figure(
     """The figure of a sheet, of one panel where that is asked for, and how many panels there are."""
     width = sheet.width or size[0]
     scale = 1.0 if sheet.letters is None else sheet.letters / letters
+    head = 1.0 if sheet.letters is None else sheet.letters / LETTERS
     above = size[1] - head_height(size[0], *texts) if texts[0] else size[1]
     high = sheet.height or (above * scale if rows else above * max(width / size[0], SHORTEST))
     figure = import_module("matplotlib.figure").Figure(figsize=(width, high), dpi=DOTS, layout="constrained")
@@ -204,95 +181,59 @@ def _sheet_figure(
     body = figure.add_subfigure(parts[1])
     fill(body)
     every = paper.panels_of(body)
+    if not sheet.title:
+        paper.drop_titles(body, inner=panel is not None)
     if panel is not None and len(every) > 1:
-        grid = every[panel].get_gridspec()
+        spec = every[panel].get_subplotspec()
         paper.keep_panel(body, panel)
-        high = sheet.height or max(high / grid.nrows, min(high, width * SHAPE))
-    elif (columns := paper.columns_for(body, sheet)) is not None:
+        high = sheet.height or max(high / (spec.get_gridspec().nrows if spec else 1), min(high, width * SHAPE))
+    elif panel is None and (columns := paper.columns_for(body, sheet)) is not None:
         times = paper.restack(body, columns)
         high = sheet.height or high * max(1.0, times * STACKED)
     if sheet.paper:
         paper.fit_lines(body)
     paper.fit_letters(body, sheet, letters)
     paper.fit_legends(body, sheet, _width_of)
-    room = head_height(width, *texts) if sheet.title and panel is None else 0.0
-    figure.set_size_inches(width, high + (0.0 if sheet.height else room))
-    if room:
-        _head(figure, (width, high + (0.0 if sheet.height else room)), *texts)
-        for text in figure.texts if sheet.paper else ():
-            text.set_fontsize(text.get_fontsize() * scale)
-        parts.set_height_ratios((room, max(high - room * bool(sheet.height), 0.1)))
+    top = head_height(width, *texts, scale=head) if sheet.title and any(texts) else 0.0
+    whole = high if sheet.height else high + top
+    if sheet.paper and sheet.height is None and whole > HIGHEST:
+        raise UsageError(
+            f"{OPTION} {sheet.asked}: the picture is {whole:.1f} in high, and a page has {HIGHEST} in",
+            hint="a larger size" + (", or panels for a file each" if len(every) > 1 and panel is None else ""),
+        )
+    figure.set_size_inches(width, whole)
+    if top:
+        _head(figure, (width, whole), *texts, scale=head)
+        parts.set_height_ratios((top, max(whole - top, 0.1)))
     return figure, len(every)
 
 
 def _width_of(text: str, points: float) -> float:
-    return _width(text, points, False)
+    return text_size(text, points)[0]
 
 
-def text_size(text: str, points: float = LETTERS, *, bold: bool = False) -> tuple[float, float]:
-    """The width of a line of text, and the height of one, in inches."""
-    return _width(text, points, bold), points * 1.3 / 72
+def head_height(width: float, title: str, about: str = "", *, scale: float = 1.0) -> float:
+    """What a title and the lines under it take of a picture so wide, in inches; `scale`: of letters by the usual."""
+    return sum(height for _, _, height in _head_lines(width, title, about, scale)) + EDGE
 
 
-@cache
-def _width(text: str, points: float, bold: bool) -> float:
-    with _style():
-        letters = import_module("matplotlib.textpath").TextToPath()
-        font = import_module("matplotlib.font_manager").FontProperties(
-            family=FONT, size=points, weight="bold" if bold else "normal"
-        )
-        return letters.get_text_width_height_descent(text, font, False)[0] / 72
+def _head_lines(width: float, title: str, about: str, scale: float) -> Iterator[tuple[str, bool, float]]:
+    for line in lines_of(title, width - 2 * EDGE, TITLE * scale, bold=True) if title else ():
+        yield line, True, 0.25 * scale
+    for line in lines_of(about, width - 2 * EDGE, LETTERS * scale) if about else ():
+        yield line, False, LINE * scale
 
 
-def lines_of(text: str, width: float, points: float = LETTERS, *, bold: bool = False) -> list[str]:
-    """Text in lines of at most so many inches; a word that is longer has a line for itself."""
-    found: list[str] = []
-    for line in text.split("\n"):
-        letters = len(line)
-        while letters > 8 and any(_width(one, points, bold) > width for one in wrap(line, letters)):
-            letters -= 1
-        found += wrap(line, max(letters, 1)) or [""]
-    return found
-
-
-def head_height(width: float, title: str, about: str = "") -> float:
-    """What a title and the lines under it take of a picture so wide, in inches."""
-    return sum(height for _, _, height in _head_lines(width, title, about)) + EDGE
-
-
-def _head_lines(width: float, title: str, about: str) -> Iterator[tuple[str, bool, float]]:
-    for line in lines_of(title, width - 2 * EDGE, TITLE, bold=True) if title else ():
-        yield line, True, 0.25
-    for line in lines_of(about, width - 2 * EDGE, LETTERS) if about else ():
-        yield line, False, LINE
-
-
-def _head(figure: Figure, size: tuple[float, float], title: str, about: str) -> float:
+def _head(figure: Figure, size: tuple[float, float], title: str, about: str, *, scale: float = 1.0) -> float:
     """Write the title and the lines under it; returns what they take, in inches."""
     at = EDGE
-    for line, bold, height in _head_lines(size[0], title, about):
-        style: dict[str, object] = (
-            {"fontsize": TITLE, "fontweight": "bold"} if bold else {"fontsize": LETTERS, "color": QUIET}
+    for line, bold, height in _head_lines(size[0], title, about, scale):
+        look: dict[str, object] = (
+            {"fontsize": TITLE * scale, "fontweight": "bold"} if bold else {"fontsize": LETTERS * scale, "color": QUIET}
         )
-        figure.text(EDGE / size[0], 1 - at / size[1], line, va="top", ha="left", **style)
+        figure.text(EDGE / size[0], 1 - at / size[1], line, va="top", ha="left", **look)
         at += height
     return at
-
-
-@contextmanager
-def _style(letters: float = LETTERS) -> Generator[None]:
-    """The style of all pictures, and no words of matplotlib about caches or letters that a font lacks."""
-    matplotlib, log = import_module("matplotlib"), logging.getLogger("matplotlib")
-    level = log.level
-    log.setLevel(logging.ERROR)
-    own = {"axes.prop_cycle": import_module("cycler").cycler(color=SERIES), "font.size": letters}
-    try:
-        with matplotlib.rc_context({**_STYLE, **own}), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Glyph .* missing from")
-            warnings.filterwarnings("ignore", message=".*constrained_layout not applied")
-            yield
-    finally:
-        log.setLevel(level)
 
 
 def _with_tips(data: bytes, tips: Mapping[str, str]) -> bytes:

@@ -6,13 +6,13 @@ All of it changes what matplotlib's figure holds once it is filled, so that ever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from itertools import pairwise
 from typing import Any
 
 from npuc.compiler.core.drawing.palette import HATCHES, PRINTED_DASHES, PRINTED_MARKS, SERIES
-from npuc.compiler.core.drawing.sheet import Sheet
+from npuc.compiler.core.drawing.sheet import NAMED, OPTION, Sheet
+from npuc.compiler.core.errors import UsageError
 
 LEAST_LETTERS = 0.875
 """No letters are smaller than this part of the usual ones: 7 points of 8."""
@@ -26,9 +26,6 @@ NARROW = 4.5
 """On a narrower sheet, in inches, no legend stands in the axes of a panel."""
 KEY = 0.5
 """The room of a legend's key with its gaps, in inches."""
-
-GAP = 2.0
-"""The least pixels between names along an axis."""
 
 Measure = Callable[[str, float], float]
 """The width of a text of so many points, in inches."""
@@ -99,77 +96,87 @@ def fit_legends(body: Any, sheet: Sheet, measure: Measure) -> None:
             )  # fmt: skip
 
 
-def make_room(figure: Any) -> None:
-    """
-    Names along an axis that would run into each other stand upright, and axes go up until nothing is behind the legend
-    in them: both as the figure is laid out.
-    """
-    figure.draw_without_rendering()
-    every = [axes for axes in figure.findobj(import_module("matplotlib.axes").Axes) if axes.axison]
-    for axes in every:
-        boxes = [text.get_window_extent() for text in axes.get_xticklabels() if text.get_text() and text.get_visible()]
-        if any(left.x1 + GAP > right.x0 and left.x0 < right.x0 for left, right in pairwise(boxes)):
-            axes.tick_params(axis="x", labelrotation=90)
-    figure.draw_without_rendering()
-    for axes in every:
-        legend = axes.get_legend()
-        if legend is not None:
-            _raise(axes, legend)
-
-
-def _raise(axes: Any, legend: Any) -> None:
-    """Let axes go up by as much as their data reach into a legend in their upper half."""
-    frame, box = axes.get_window_extent(), legend.get_window_extent()
-    below = (box.y0 - frame.y0) / frame.height - 0.02
-    if below < 0.3:
-        return
-    inner = [area.get_window_extent() for area in axes.patches]
-    inner += [
-        import_module("matplotlib.transforms").Bbox([point, point])
-        for line in axes.lines
-        for point in _along(line.get_transform().transform(line.get_xydata()))
-    ]
-    tops = [one.y1 for one in inner if one.x1 >= box.x0 and one.x0 <= box.x1 and one.y1 <= frame.y1 + 1]
-    reached = (max(tops, default=frame.y0) - frame.y0) / frame.height
-    if reached <= below:
-        return
-    scale = axes.yaxis.get_transform()
-    low, high = scale.transform([*axes.get_ylim()])
-    axes.set_ylim(top=float(scale.inverted().transform([low + (high - low) * reached / below])[0]))
-
-
-def _along(points: Sequence[Any]) -> Iterator[Any]:
-    """Points of a line, and some between them."""
-    yield from points
-    for one, other in pairwise(points):
-        yield from (one + (other - one) * part / 16 for part in range(1, 16))
-
-
 def _is_beside(axes: Any, legend: Any) -> bool:
     """Whether a legend begins at or behind the right edge of its axes."""
     box = legend.get_bbox_to_anchor().transformed(axes.transAxes.inverted())
     return box.x0 >= 1.0
 
 
+def axes_of(body: Any) -> list[Any]:
+    """All axes of a figure and of its sub-figures in their order."""
+    return [*body.axes, *(axes for part in body.subfigs for axes in axes_of(part))]
+
+
 def panels_of(body: Any) -> list[Any]:
     """The panels of a figure in their order: axes with something in them, without scales of colours and twins."""
     found: list[Any] = []
-    for axes in body.axes:
-        twin = any(axes.get_position().bounds == other.get_position().bounds for other in found)
-        if axes.axison and not hasattr(axes, "_colorbar") and not twin:
+    for axes in axes_of(body):
+        if axes.axison and not hasattr(axes, "_colorbar") and not any(_is_twin(axes, other) for other in found):
             found.append(axes)
     return found
 
 
+def _is_twin(axes: Any, other: Any) -> bool:
+    """Whether axes lie over others."""
+    return axes.figure is other.figure and axes.get_position().bounds == other.get_position().bounds
+
+
 def columns_for(body: Any, sheet: Sheet) -> int | None:
-    """How many panels stand side by side on a sheet that is too narrow for all; None where there is room."""
+    """
+    How many panels stand side by side on a sheet that is too narrow for all; None where there is room.
+
+    Raises `UsageError` for panels that keep their places: unlike ones, those with a scale of colours, and sub-figures.
+    """
     panels = panels_of(body)
-    grids = {axes.get_gridspec() for axes in panels}
-    if sheet.width is None or len(grids) != 1:
+    if sheet.width is None or not panels:
         return None
-    columns = grids.pop().ncols
-    fit = max(1, int(sheet.width / PANEL))
-    return fit if columns > fit else None
+    columns, fit = round(max(1 / _share(body, axes) for axes in panels)), max(1, int(sheet.width / PANEL))
+    if columns <= fit:
+        return None
+    if not _is_even(body, panels):
+        raise UsageError(
+            f"{OPTION} {sheet.asked}: {columns} panels side by side need {columns * PANEL:.1f} in, and those of this "
+            "picture have their places",
+            hint=f"{'page' if columns * PANEL <= (NAMED['page'].width or 0.0) else 'a wider size'}, "
+            f"or {sheet.asked},panels for a file each",
+        )
+    return fit
+
+
+def _share(body: Any, axes: Any) -> float:
+    """The part of the width of a figure that the place of axes has."""
+    share, spec, owner = 1.0, axes.get_subplotspec(), axes.figure
+    while True:
+        while spec is not None:
+            grid = spec.get_gridspec()
+            share *= len(spec.colspan) / grid.ncols
+            spec = getattr(grid, "_subplot_spec", None)
+        if owner is body:
+            return share
+        spec, owner = owner._subplotspec, owner._parent
+
+
+def _is_even(body: Any, panels: Sequence[Any]) -> bool:
+    """Whether panels are the cells of one grid with equal rows, without scales of colours."""
+    specs = [axes.get_subplotspec() for axes in panels]
+    if any(hasattr(axes, "_colorbar") for axes in axes_of(body)) or any(spec is None for spec in specs):
+        return False
+    grid = specs[0].get_gridspec()
+    rows = {*(grid.get_height_ratios() or (1,))}
+    return (
+        all(axes.figure is body for axes in panels)
+        and all(spec.get_gridspec() is grid and len(spec.colspan) == len(spec.rowspan) == 1 for spec in specs)
+        and len(rows) == 1
+    )
+
+
+def drop_titles(body: Any, *, inner: bool) -> None:
+    """Remove the title of a figure, and those of its sub-figures (`inner`)."""
+    if body._suptitle is not None:
+        body._suptitle.remove()
+        body._suptitle = None
+    for part in body.subfigs if inner else ():
+        drop_titles(part, inner=True)
 
 
 def restack(body: Any, columns: int) -> float:
@@ -192,17 +199,19 @@ def keep_panel(body: Any, number: int) -> None:
     panels = panels_of(body)
     _label(panels)
     kept = panels[number]
-    place = kept.get_position().bounds
-    for axes in [*body.axes]:
+    for axes in axes_of(body):
         parents = _parents(axes)
-        if parents:
-            if kept in parents:
-                axes._colorbar_info["parents"] = [kept]
-                continue
+        if kept in parents:
+            axes._colorbar_info["parents"] = [kept]
+        elif parents or not (axes is kept or _is_twin(axes, kept)):
             axes.remove()
-        elif axes is not kept and axes.get_position().bounds != place:
-            axes.remove()
-    _move(body, kept, body.add_gridspec(1, 1)[0, 0])
+    _move(kept.figure, kept, kept.figure.add_gridspec(1, 1)[0, 0])
+    inner = kept.figure
+    while inner is not body:
+        parent = inner._parent
+        parent.subfigs[:] = [inner]
+        inner._subplotspec = parent.add_gridspec(1, 1)[0, 0]
+        inner = parent
 
 
 def _parents(axes: Any) -> Sequence[Any]:
@@ -230,6 +239,6 @@ def _label(panels: Sequence[Any]) -> None:
             if not axes.get_xlabel() and axes.get_shared_x_axes().joined(axes, other):
                 axes.set_xlabel(other.get_xlabel())
             if axes.get_shared_y_axes().joined(axes, other):
-                axes.tick_params(axis="y", labelleft=True)
+                axes.tick_params(axis="y", which="both", labelleft=True)
             if axes.get_shared_x_axes().joined(axes, other):
-                axes.tick_params(axis="x", labelbottom=True)
+                axes.tick_params(axis="x", which="both", labelbottom=True)

@@ -20,12 +20,13 @@ from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.frozen import frozen
 
 OPTION = "--plot-as"
-WORDS = "column|page|slide|WxH[mm]"
 MM = 25.4
 LEAST, MOST = 1.5, 40.0
 """The least and the greatest width or height in inches."""
 PAPER_LETTERS, SLIDE_LETTERS = 8.0, 14.0
 """Heights of letters in points."""
+HIGHEST = 9.2
+"""The height of the text of a page in inches, above which no picture goes."""
 
 
 @frozen
@@ -34,7 +35,7 @@ class Sheet:
     A width in inches, a height where it is given, and the height of letters in points (None: as on a screen).
 
     `paper`: lines are fine, and areas that touch have hatches. `title`: whether title and facts stand above. `panels`:
-    whether each panel is a file of its own.
+    whether each panel is a file of its own. `asked`: the words that ask for it.
     """
 
     width: float | None = None
@@ -43,6 +44,7 @@ class Sheet:
     paper: bool = False
     title: bool = True
     panels: bool = False
+    asked: str = ""
 
 
 NAMED: Mapping[str, Sheet] = {
@@ -57,6 +59,11 @@ _SIZE = re.compile(r"(\d{1,4}(?:\.\d{1,4})?)x(\d{1,4}(?:\.\d{1,4})?)(mm|in)?", r
 def read_sheet(text: str) -> Sheet:
     """What the words of `--plot-as` ask for. Raises `UsageError` for unknown ones, and for two of a kind."""
     words = [word.strip() for word in text.split(",")]
+    if not all(words):
+        known = f"{', '.join(NAMED)} or a size like 3.5x2.2, and then title, bare, panels"
+        raise UsageError(f"{OPTION} '{text}': expected words between commas, found none", hint=known)
+    if len({*words}) < len(words):
+        raise UsageError(f"{OPTION} {text}: a word is given twice")
     size: Sheet | None = None
     for word in words:
         if word in ("title", "bare", "panels"):
@@ -64,13 +71,12 @@ def read_sheet(text: str) -> Sheet:
         if size is not None:
             raise UsageError(f"{OPTION} {text}: expected one size, found several")
         size = NAMED.get(word) or _measured(word)
-    if len({*words}) < len(words):
-        raise UsageError(f"{OPTION} {text}: a word is given twice")
     if "title" in words and "bare" in words:
         raise UsageError(f"{OPTION} {text}: title and bare exclude each other")
     found = size or Sheet()
     title = "title" in words or (found.title and "bare" not in words)
-    return Sheet(found.width, found.height, found.letters, paper=found.paper, title=title, panels="panels" in words)
+    each = "panels" in words
+    return Sheet(found.width, found.height, found.letters, paper=found.paper, title=title, panels=each, asked=text)
 
 
 def _measured(word: str) -> Sheet:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from math import isfinite
 from typing import Any
 
 
@@ -38,3 +39,22 @@ def write_numbers(axis: Any) -> None:
 def number_text(value: float) -> str:
     """A number of an axis."""
     return f"{value:,.10g}" if abs(value) < 1e10 else f"{value:.3g}"
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number as `number_text` writes it."""
+    try:
+        return isfinite(_read(text))
+    except ValueError:
+        return False
+
+
+def short_text(text: str) -> str:
+    """A number with a long fraction in three digits, 0.00391 and not 0.00390625; other texts as they are."""
+    if len(text) <= 6 or "." not in text or not is_number(text):
+        return text
+    return f"{_read(text):.3g}"
+
+
+def _read(text: str) -> float:
+    return float(text.replace(",", "").replace("\u2212", "-"))

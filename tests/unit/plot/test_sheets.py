@@ -120,7 +120,9 @@ def test_areas_that_touch_have_hatches_and_lines_dashes_on_paper_alone() -> None
 
 WRONG = (
     ("colum", "there is no such size"),
-    ("", "there is no such size"),
+    ("", "'': expected words"),
+    ("column,", "'column,': expected words"),
+    ("column,column", "given twice"),
     ("column,page", "expected one size"),
     ("title,bare", "exclude each other"),
     ("panels,panels", "given twice"),
@@ -197,3 +199,42 @@ def test_names_and_legends_have_room(words: str) -> None:
         assert not bar.get_window_extent().overlaps(legend)
     for x, y in narrow.lines[0].get_transform().transform(narrow.lines[0].get_xydata()):
         assert not (legend.x0 <= x <= legend.x1 and legend.y0 <= y <= legend.y1)
+
+
+def uneven(figure: Any) -> None:
+    """A panel over two, and a scale of colours."""
+    grid = figure.add_gridspec(2, 2)
+    figure.add_subplot(grid[0, :]).plot([1, 2])
+    figure.add_subplot(grid[1, 0]).plot([1, 2])
+    axes = figure.add_subplot(grid[1, 1])
+    figure.colorbar(axes.imshow([[1, 2], [3, 4]]), ax=axes)
+
+
+def parted(figure: Any) -> None:
+    """Two sub-figures with a title each."""
+    for number, part in enumerate(figure.subfigures(1, 2)):
+        part.subplots().plot([1, 2])
+        part.suptitle(f"part {number}")
+
+
+@pytest.mark.parametrize("draw", [uneven, parted])
+def test_panels_that_have_their_places_are_refused_in_a_column_and_files_of_their_own(draw: Any) -> None:
+    with pytest.raises(UsageError, match="panels side by side need"):
+        drawn("column", draw=draw)
+    assert len(drawn("column,panels", draw=draw)[1]) == (3 if draw is uneven else 2)
+
+
+def test_a_sheet_that_is_too_small_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"are the least|is cut at the edge"):
+        drawn("3.33x1.5", draw=lambda figure: [axes.plot([1, 2]) for axes in figure.subplots(6, 1)])
+
+
+def test_a_picture_higher_than_a_page_is_refused() -> None:
+    with pytest.raises(UsageError, match="a page has"):
+        drawn("column", draw=lambda figure: [axes.plot([1, 2]) for axes in figure.subplots(6, 6).flat])
+
+
+def test_panels_keep_the_title_and_what_stands_below_it() -> None:
+    _, _, figure = drawn("slide,panels")
+    assert "A title" in {one.get_text() for one in texts(figure)}
+    assert b"on a machine" in drawn("column")[0]
