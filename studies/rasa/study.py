@@ -133,8 +133,8 @@ def run_study(
         done(name, 1)
     rows = tuple(_row(name, product) for name, own in products.items() for product in own)
     reductions = tuple(_reductions(products))
-    known = PUBLISHED if is_published(preset, networks, defines) else {}
-    return RasaResults(preset, rows, reductions, tuple(_claims(rows, reductions, known)))
+    published: Mapping[Overlap, float] = PUBLISHED if is_published(preset, networks, defines) else {}
+    return RasaResults(preset, rows, reductions, tuple(_claims(rows, reductions, published)))
 
 
 def is_published(preset: Preset, networks: Sequence[Workload | str], defines: Mapping[str, object]) -> bool:

@@ -258,9 +258,7 @@ def test_versions_are_those_of_what_is_needed() -> None:
 
 def test_several_deviations_have_a_median_and_a_largest() -> None:
     found = [deviations.Deviation("rows", "a", 80, ours, None) for ours in (80, 84, 72)]
-    made = Reproduced(
-        "sums", "", STUDIES.get("themis"), Asked(preset="few")
-    )
+    made = Reproduced("sums", "", STUDIES.get("themis"), Asked(preset="few"))
     page = readme(made, "", found, environment.environment(drawn=False), [], ())
     assert "3 published numbers beside ours. Half of ours deviate by at most 5 % of the published value, all by" in page
     assert "all by at most 10 %." in page
