@@ -62,23 +62,23 @@ _NUMBERED = re.compile(r"^(\d+)([.)])")
 
 
 @frozen
-class Table:
+class ExportedTable:
     """A table with all of its columns, and the lines that were printed `above` it."""
 
     grid: Grid
     above: tuple[str, ...] = ()
 
 
-def tables_of(show: Callable[[Console], object]) -> list[Table]:
+def tables_of(show: Callable[[Console], object]) -> list[ExportedTable]:
     """The tables that `show` prints on a console; what it prints below the last one is left out."""
     from rich.console import Console
 
-    kept: list[Table] = []
+    kept: list[ExportedTable] = []
     above: list[str] = []
 
     class Keeping(Console):
         def keep_grid(self, columns: Sequence[Column]) -> None:
-            kept.append(Table(fitting(columns, _ROOM), tuple(above)))
+            kept.append(ExportedTable(fitting(columns, _ROOM), tuple(above)))
             above.clear()
 
         def keep_line(self, label: str, text: str) -> bool:
@@ -93,12 +93,12 @@ def tables_of(show: Callable[[Console], object]) -> list[Table]:
     return kept
 
 
-def to_latex(tables: Sequence[Table]) -> str:
+def to_latex(tables: Sequence[ExportedTable]) -> str:
     """Tables as environments `tabular` with the rules of booktabs."""
     return "% \\usepackage{booktabs}\n" + "\n".join(map(_latex, tables))
 
 
-def to_markdown(tables: Sequence[Table]) -> str:
+def to_markdown(tables: Sequence[ExportedTable]) -> str:
     """Tables as those of GitHub Flavored Markdown."""
     return "\n".join(map(_markdown, tables))
 
@@ -136,7 +136,7 @@ def _footer(grid: Grid, text: Callable[[str], str]) -> list[str]:
     return [text(column.footer) for column in grid] if any(column.footer for column in grid) else []
 
 
-def _latex(table: Table) -> str:
+def _latex(table: ExportedTable) -> str:
     grid = table.grid
     head, *body = _rows(grid, latex_text)
     foot = _footer(grid, latex_text)
@@ -152,7 +152,7 @@ def _latex_row(cells: Sequence[str]) -> str:
     return " & ".join(cells).rstrip() + r" \\"
 
 
-def _markdown(table: Table) -> str:
+def _markdown(table: ExportedTable) -> str:
     grid = table.grid
     head, *body = _rows(grid, markdown_text)
     foot = _footer(grid, markdown_text)
