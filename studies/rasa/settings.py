@@ -50,7 +50,11 @@ NETWORKS = (
 PUBLISHED: Mapping[Overlap, float] = {"dmdb-wls": 79.2}
 """% by which run time falls on average: all that is known to us of the publication's numbers."""
 TOLERANCE = 5.0
-"""Percentage points by which a model without loads, stores and a core may differ."""
+"""
+Percentage points by which a model without loads, stores and a core may differ.
+
+No design of the model can be as far above the published mean (`study.FLOOR`): to be within it is no evidence.
+"""
 REASONS = (
     "Loads and stores of registers, other instructions, and the clock of the core are not modelled, so that gains are",
     "some points above the publication's.",

@@ -42,6 +42,8 @@ def print_study(results: RasaResults, console: Console) -> None:
     print_grid(columns_of([*block_lines(results)], left=(0,), ranks={}), console, gap=2)
     console.print()
     print_grid(columns_of([*claim_lines(results.claims)], left=(0, 1, 2, 4, 5), ranks={5: 1}), console, gap=2)
+    if results.verdict:
+        print_line("verdict", results.verdict, console)
     print_line("note", " ".join(REASONS), console)
 
 
@@ -69,9 +71,7 @@ def claim_lines(claims: Sequence[RasaClaim]) -> Iterator[Sequence[str]]:
     """A line a finding."""
     yield ("claim", "setting", "published", "ours", "holds", "note")
     for one in claims:
-        known = (
-            "" if one.published is None else one.published if isinstance(one.published, str) else f"{one.published:g}"
-        )
+        known = "" if one.published is None else f"{one.published:g}"
         met = {None: "", True: "yes", False: "no"}[one.reproduced]
         yield (one.claim, one.setting, known, f"{one.ours:.3g}", met, one.note)
 

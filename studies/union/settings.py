@@ -34,6 +34,10 @@ FIXED = ("eyeriss", "nvdla", "shidiannao", "tpu")
 FREE = "free"
 """The machine that allows every mapping."""
 EVALUATIONS = 400
+CONVERGENCE: Mapping[Model, str] = {"exact": "", "parity": "not converged: grows with --evaluations"}
+"""What is known of means over `free` on the study's own contractions from so many evaluations on."""
+UNKNOWN = "may change with --evaluations"
+"""What is said of means on other contractions."""
 SEED = 0
 
 

@@ -26,9 +26,31 @@ from npuc.dialects.provenance import layer_of, repeat_of, role_of
 from npuc.frontends.source import open_source
 from npuc.hardware import load_constraints
 from npuc.studies.base import Advance
-from npuc.studies.union.settings import ARRAY, FIXED, FREE, HARDWARE, MODELS, Model, Preset, settings
+from npuc.studies.union.settings import (
+    ARRAY,
+    CONVERGENCE,
+    EVALUATIONS,
+    FIXED,
+    FREE,
+    HARDWARE,
+    LAYERS,
+    MODELS,
+    UNKNOWN,
+    Model,
+    Preset,
+    settings,
+)
 
 MACHINES = (*FIXED, FREE)
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A contraction by its number in the program, as several may have one layer and phase."""
+
+    number: int
+    layer: str
+    phase: str
 
 
 @dataclass(frozen=True)
@@ -39,6 +61,7 @@ class UnionRow:
     """
 
     model: Model
+    number: int
     layer: str
     phase: str
     machine: str
@@ -49,16 +72,20 @@ class UnionRow:
     utilization: float | None
     mapping: str | None
 
+    @property
+    def contraction(self) -> Contraction:
+        """Which contraction it is of."""
+        return Contraction(self.number, self.layer, self.phase)
+
 
 @dataclass(frozen=True)
 class UnionClaim:
-    """A finding: what the paper says in words, and ours."""
+    """A finding; `ours` is None where there is nothing to find it from."""
 
     claim: str
     setting: str
-    published: str | None
-    ours: float
-    reproduced: bool | None
+    ours: float | None
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,25 +99,30 @@ class UnionResults:
     warnings: tuple[str, ...] = ()
 
     @property
-    def contractions(self) -> tuple[tuple[str, str], ...]:
-        """Layers and phases, in their order."""
-        return tuple(dict.fromkeys((row.layer, row.phase) for row in self.rows))
+    def contractions(self) -> tuple[Contraction, ...]:
+        """All contractions, in program order."""
+        return tuple(dict.fromkeys(row.contraction for row in self.rows))
 
-    def row(self, model: Model, contraction: tuple[str, str], machine: str) -> UnionRow:
+    def row(self, model: Model, contraction: Contraction, machine: str) -> UnionRow:
         """The row of a contraction."""
-        asked = (model, *contraction, machine)
-        return next(row for row in self.rows if (row.model, row.layer, row.phase, row.machine) == asked)
+        asked = (model, contraction.number, machine)
+        return next(row for row in self.rows if (row.model, row.number, row.machine) == asked)
 
-    def winner(self, model: Model, contraction: tuple[str, str]) -> str | None:
+    def winner(self, model: Model, contraction: Contraction) -> str | None:
         """The machine with fixed mappings that takes least; None where none of them has a mapping."""
         return winner(self.rows, model, contraction)
 
 
-def winner(rows: Sequence[UnionRow], model: Model, contraction: tuple[str, str]) -> str | None:
+def cycles_of(rows: Sequence[UnionRow], model: Model, contraction: Contraction) -> dict[str, float]:
+    """The cycles of a contraction on each machine but `free`; a machine without a mapping is not there."""
+    own = [row for row in rows if (row.model, row.number) == (model, contraction.number) and row.machine != FREE]
+    return {row.machine: row.cycles for row in own if row.cycles is not None}
+
+
+def winner(rows: Sequence[UnionRow], model: Model, contraction: Contraction) -> str | None:
     """The machine but `free` that takes least, of equal ones the first by name; None where none has a mapping."""
-    own = [row for row in rows if (row.model, row.layer, row.phase) == (model, *contraction) and row.machine != FREE]
-    found = [(row.cycles, row.machine) for row in own if row.cycles is not None]
-    return min(found)[1] if found else None
+    found = cycles_of(rows, model, contraction)
+    return min(found, key=lambda name: (found[name], name)) if found else None
 
 
 def points() -> int:
@@ -109,36 +141,37 @@ def run_study(
     rows: list[UnionRow] = []
     warnings: list[str] = []
     for model in MODELS:
-        found: dict[str, dict[tuple[str, str], UnionRow]] = {}
+        found: dict[str, list[UnionRow]] = {}
         for machine in MACHINES:
             found[machine] = _searched(preset, source, defines, evaluations, model, machine)
-            lacking = [name for (name, _), row in found[machine].items() if row.cycles is None]
+            lacking = [row.layer or f"contraction {row.number + 1}" for row in found[machine] if row.cycles is None]
             if lacking:
                 warnings.append(f"{machine} has no mapping of {', '.join(dict.fromkeys(lacking))} by model {model}")
             done(f"{machine}, {model}", 1)
         rows += _beside_free(found)
-    results = UnionResults(preset, evaluations, tuple(rows), (), tuple(dict.fromkeys(warnings)))
-    return replace(results, claims=tuple(_claims(results)))
+    own = preset == "inference" and source == LAYERS and not defines and evaluations >= EVALUATIONS
+    claims = tuple(claims_of(rows, own=own))
+    return UnionResults(preset, evaluations, tuple(rows), claims, tuple(dict.fromkeys(warnings)))
 
 
 def _searched(
     preset: Preset, source: str, defines: Mapping[str, object], evaluations: int, model: Model, machine: str
-) -> dict[tuple[str, str], UnionRow]:
+) -> list[UnionRow]:
     """
     The best mappings of all contractions on a machine; where it has none of some, each is searched by itself.
 
     Raises `NpucError`s.
     """
     rules = NO_RULES if machine == FREE else load_constraints(machine)
+    search = _search(preset, source, defines, evaluations, model, rules)
     try:
-        return _rows(_search(preset, source, defines, evaluations, model, rules), model, machine)
+        return _rows(search, model, machine)
     except CapacityError:
-        pass
-    found: dict[tuple[str, str], UnionRow] = {}
-    for number, op in enumerate(_search(preset, source, defines, evaluations, model, rules).contracts):
-        whole = _search(preset, source, defines, evaluations, model, rules)
-        found |= _one(_Single(whole.module, whole.hardware, whole.settings, rules, number), op, model, machine)
-    return found
+        pass  # before it wrote any mapping into the module
+    return [
+        _one(_Single(search.module, search.hardware, search.settings, rules, number), op, model, machine)
+        for number, op in enumerate(search.contracts)
+    ]
 
 
 @dataclass(frozen=True)
@@ -152,13 +185,14 @@ class _Single(Search):
         return [[op for op in self.module.walk() if isinstance(op, ContractOp)][self.number]]
 
 
-def _one(search: Search, op: ContractOp, model: Model, machine: str) -> dict[tuple[str, str], UnionRow]:
-    """The rows of a single contraction: without cycles where the machine has no mapping of it."""
+def _one(search: _Single, op: ContractOp, model: Model, machine: str) -> UnionRow:
+    """The row of a single contraction: without cycles where the machine has no mapping of it."""
     try:
-        return _rows(search, model, machine)
+        (row,) = _rows(search, model, machine)
+        return replace(row, number=search.number)
     except CapacityError:
-        name, phase, repeat = layer_of(op), role_of(op).value, repeat_of(op)
-        return {(name, phase): UnionRow(model, name, phase, machine, repeat, op.nest.macs, None, None, None, None)}
+        name, phase, repeat, macs = layer_of(op), role_of(op).value, repeat_of(op), op.nest.macs
+        return UnionRow(model, search.number, name, phase, machine, repeat, macs, None, None, None, None)
 
 
 def _search(
@@ -178,23 +212,21 @@ def _search(
     return search
 
 
-def _rows(search: Search, model: Model, machine: str) -> dict[tuple[str, str], UnionRow]:
+def _rows(search: Search, model: Model, machine: str) -> list[UnionRow]:
+    """The best mappings of all contractions of a search, in program order."""
     result: SearchResult = search.run("union", "", lambda count: None).result
-    found: dict[tuple[str, str], UnionRow] = {}
-    for row in result.rows:
+    found: list[UnionRow] = []
+    for number, row in enumerate(result.rows):
         best, used = result.of(row), result.utilization(row)
-        text = mapping_text(best.mapping)
-        found[row.layer, row.phase] = UnionRow(
-            model, row.layer, row.phase, machine, row.repeat, row.macs, best.best.cycles, None, used, text
-        )
+        told = (model, number, row.layer, row.phase, machine, row.repeat, row.macs)
+        found.append(UnionRow(*told, best.best.cycles, None, used, mapping_text(best.mapping)))
     return found
 
 
-def _beside_free(found: Mapping[str, Mapping[tuple[str, str], UnionRow]]) -> list[UnionRow]:
+def _beside_free(found: Mapping[str, Sequence[UnionRow]]) -> list[UnionRow]:
     """The rows of a model, each beside the best mapping of all, which is that of `free`."""
     rows: list[UnionRow] = []
-    for contraction in found[FREE]:
-        own = [by[contraction] for by in found.values()]
+    for own in zip(*found.values(), strict=True):
         best = min((row for row in own if row.cycles is not None), key=lambda row: row.cycles or 0.0)
         assert best.cycles is not None
         for row in own:
@@ -204,26 +236,37 @@ def _beside_free(found: Mapping[str, Mapping[tuple[str, str], UnionRow]]) -> lis
     return rows
 
 
-def _claims(results: UnionResults) -> list[UnionClaim]:
-    """What follows from the rows; none of it is a number of the paper."""
+def claims_of(rows: Sequence[UnionRow], *, own: bool) -> list[UnionClaim]:
+    """
+    What follows from rows; none of it is a number of the paper.
+
+    `own`: the rows are of what the study has by default, of which is known how it converges.
+    """
     found: list[UnionClaim] = []
+    contractions = tuple(dict.fromkeys(row.contraction for row in rows))
     for model in MODELS:
-        winners = [results.winner(model, one) for one in results.contractions]
-        distinct = {name for name in winners if name is not None}
-        found.append(
-            UnionClaim("machines that win a contraction", f"model {model}", None, len(distinct), len(distinct) > 1)
-        )
-        gains = [gain for one in results.contractions if (gain := _best_fixed(results, model, one)) is not None]
-        mean = exp(fsum(map(log, gains)) / len(gains)) if gains else 1.0
-        found.append(UnionClaim("best fixed machine over free, mean", f"model {model}", None, mean, mean > 1))
-    same = [results.winner(MODELS[0], one) == results.winner(MODELS[1], one) for one in results.contractions]
-    words = "one mapper, several cost models"
-    share = 100 * sum(same) / len(same)
-    found.append(UnionClaim("contractions on which the models agree who wins, %", "both", words, share, None))
-    return found
+        winners = {winner(rows, model, one) for one in contractions} - {None}
+        found.append(UnionClaim("machines that win a contraction", f"model {model}", len(winners)))
+        gains = [least for one in contractions if (least := _least_over_free(rows, model, one)) is not None]
+        mean = exp(fsum(map(log, gains)) / len(gains)) if gains else None
+        note = (CONVERGENCE[model] if own else UNKNOWN) if gains else ""
+        found.append(UnionClaim("best fixed machine over free, mean", f"model {model}", mean, note))
+    return [*found, _agreement(rows, contractions)]
 
 
-def _best_fixed(results: UnionResults, model: Model, contraction: tuple[str, str]) -> float | None:
-    """The cycles of the winner over those of `free`."""
-    name = results.winner(model, contraction)
-    return None if name is None else results.row(model, contraction, name).over_free
+def _least_over_free(rows: Sequence[UnionRow], model: Model, contraction: Contraction) -> float | None:
+    """The cycles of the machine that wins a contraction over those of `free`; None where none has a mapping."""
+    own = [row for row in rows if (row.model, row.number) == (model, contraction.number) and row.machine != FREE]
+    return min((row.over_free for row in own if row.over_free is not None), default=None)
+
+
+def _agreement(rows: Sequence[UnionRow], contractions: Sequence[Contraction]) -> UnionClaim:
+    """How often both models have the same winner, of contractions that the same machines, one or more, can map."""
+    same: list[bool] = []
+    for one in contractions:
+        first, second = (cycles_of(rows, model, one) for model in MODELS)
+        if first and first.keys() == second.keys():
+            same.append(winner(rows, MODELS[0], one) == winner(rows, MODELS[1], one))
+    share = 100 * sum(same) / len(same) if same else None
+    note = f"{sum(same)} of {len(same)} that the same machines can map by both; {len(contractions)} in all"
+    return UnionClaim("contractions on which the models agree who wins, %", "both models", share, note)

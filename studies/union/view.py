@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
+from npuc.compiler.core.drawing.palette import PHASE_NAMES
 from npuc.compiler.report.text.grid import columns_of, print_grid, print_line, print_note
 from npuc.studies.rows import rows_csv, rows_json
 from npuc.studies.union.settings import ARRAY, FIXED, FREE, MODEL_TEXT, MODELS, Model
@@ -42,7 +43,7 @@ def print_study(results: UnionResults, console: Console) -> None:
         lines = [*model_lines(results, model)]
         print_grid(columns_of(lines, left=(0, 1, len(FIXED) + 3), ranks={}), console, gap=2)
     console.print()
-    print_grid(columns_of([*claim_lines(results.claims)], left=(0, 1, 2, 4), ranks={}), console, gap=2)
+    print_grid(columns_of([*claim_lines(results.claims)], left=(0, 1, 3), ranks={3: 1}), console, gap=2)
     print_line("note", NOTE, console)
 
 
@@ -53,12 +54,12 @@ def model_lines(results: UnionResults, model: Model) -> Iterator[Sequence[str]]:
         free = results.row(model, one, FREE)
         others = [results.row(model, one, name).over_free for name in FIXED]
         cells = ["none" if over is None else f"{over:.2f}" for over in others]
-        yield (*one, f"{free.cycles or 0:,.0f}", *cells, results.winner(model, one) or "none")
+        named = (one.layer, PHASE_NAMES.get(one.phase, one.phase))
+        yield (*named, f"{free.cycles or 0:,.0f}", *cells, results.winner(model, one) or "none")
 
 
 def claim_lines(claims: Sequence[UnionClaim]) -> Iterator[Sequence[str]]:
     """A line a finding."""
-    yield ("finding", "setting", "the paper, in words", "ours", "holds")
+    yield ("finding", "setting", "ours", "note")
     for one in claims:
-        met = {None: "", True: "yes", False: "no"}[one.reproduced]
-        yield (one.claim, one.setting, one.published or "", f"{one.ours:.3g}", met)
+        yield (one.claim, one.setting, "" if one.ours is None else f"{one.ours:.3g}", one.note)

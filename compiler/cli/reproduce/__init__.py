@@ -46,7 +46,7 @@ def command(
     cache_dir: CacheDir = None,
     no_cache: NoCache = False,
 ) -> None:
-    """Write a study as a folder: text, rows, figures, a README, and the commands that make each file again."""
+    """Write a study as a folder: text, rows, figures, a README, and the commands that make these again."""
     with Verb(debug):
         names = STUDIES.names() if name == ALL else (name,)
         if name == ALL and preset is not None:

@@ -27,6 +27,11 @@ class Reproduced:
         return self.asked.draws
 
     @property
+    def again(self) -> str:
+        """What the commands make, in words."""
+        return "text, rows and figures" if self.draws else "text and rows"
+
+    @property
     def words(self) -> tuple[str, ...]:
         """The words that commands of all files have in common; the number of processes changes none of them."""
         return ("npuc", "study", self.name, "--preset", self.asked.preset, "-q")
@@ -56,7 +61,7 @@ def script(made: Reproduced) -> str:
     """The commands as a script of a shell."""
     lines = [
         "#!/bin/sh",
-        f"# Makes the files of the study {made.name} again, in the folder in which it is run: sh commands.sh",
+        f"# Makes {made.again} of the study {made.name} again, in the folder in which it is run: sh commands.sh",
         "set -e",
         "unset COLUMNS  # tables are as wide as they need to be",
         *(command for _, command in made.commands),

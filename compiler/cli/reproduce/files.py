@@ -6,8 +6,8 @@ The files of a study that is handed on: the same bytes whenever the same npuc ma
     deviations.csv      every published number with ours, where the study has such
     figure.svg, .pdf    the figure of a study that draws one
     figures/            the figures of a study that draws several
-    commands.sh         the commands that make these files again
-    environment.json    versions
+    commands.sh         the commands that make text, rows and figures again
+    environment.json    versions, and a digest of npuc's own files
     README.md           all of it in words
 """
 

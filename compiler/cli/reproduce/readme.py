@@ -12,9 +12,9 @@ from npuc.compiler.cli.reproduce.environment import Environment
 LISTED = 20
 """The deviations that are listed, the largest ones; a file has all."""
 MEANINGS = {
-    "commands.sh": "the commands below as a script: `sh commands.sh`",
-    "deviations.csv": "every published number beside ours, and by how much ours is larger, in %",
-    "environment.json": "the versions of npuc, Python and libraries",
+    "commands.sh": "the commands below that make text, rows and figures, as a script: `sh commands.sh`",
+    "deviations.csv": "every published number beside ours, and by how much ours is larger, in % of the published one",
+    "environment.json": "the versions of npuc, Python and libraries, and as `sources` a digest of npuc's own files",
     "rows.csv": "the rows as CSV",
     "rows.json": "the rows, and other tables of the study, as JSON (`npuc.study/1`)",
     "study.txt": "the text of the study",
@@ -50,7 +50,7 @@ def _head(made: Reproduced, versions: Environment) -> str:
     lines += [
         "",
         f"Made by npuc {versions.npuc} and Python {versions.python} under the assumptions "
-        f"`{made.asked.preset}`{beside}. The same versions write the same bytes.",
+        f"`{made.asked.preset}`{beside}. The same versions and sources write the same bytes.",
     ]
     if "plot" in study.takes and not made.draws:
         lines += ["", 'Its figures are left out, as matplotlib was not installed: `pip install "npuc[plot]"`.']
@@ -65,7 +65,9 @@ def _files(files: Sequence[str]) -> str:
 
 def _commands(made: Reproduced) -> str:
     lines = ["## Commands", "", "The whole folder:", ""]
-    lines += ["```sh", f"npuc reproduce {made.name} FOLDER --preset {made.asked.preset}", "```", "", "Each file:"]
+    lines += ["```sh", f"npuc reproduce {made.name} FOLDER --preset {made.asked.preset}", "```"]
+    more = ", where each further figure runs the study once more" if len(made.commands) > 1 else ""
+    lines += ["", f"Its {made.again} alone{more}:"]
     for names, command in made.commands:
         lines += ["", ", ".join(f"`{name}`" for name in names) + ":", "", "```sh", command, "```"]
     return "\n".join(lines)
@@ -82,12 +84,12 @@ def _deviations(found: Sequence[Deviation]) -> str:
     said = [one.reproduced for one in found if one.reproduced is not None]
     lines = ["## Deviations", "", f"{_count(len(found), 'published number')} beside ours."]
     if apart:
-        middle, most = median(size for size, _ in apart), max(size for size, _ in apart)
-        lines[-1] += f" Half of ours are within {middle:.3g} % of them, all within {most:.3g} %."
+        lines[-1] += f" {_apart([size for size, _ in apart])}"
     if said:
         lines[-1] += f" By its own tolerances the study reproduces {sum(said)} of {len(said)}."
     listed = [one for _, one in sorted(apart, key=lambda pair: -pair[0])[:LISTED]]
-    lines += ["", "| table | row | published | ours | deviation, % | reproduced |", "|---|---|--:|--:|--:|---|"]
+    lines += ["", "| table | row | published | ours | deviation, % of published | reproduced |"]
+    lines.append("|---|---|--:|--:|--:|---|")
     for one in listed:
         verdict = "" if one.reproduced is None else "yes" if one.reproduced else "no"
         row = one.row.replace("|", "\\|")
@@ -95,6 +97,14 @@ def _deviations(found: Sequence[Deviation]) -> str:
     if len(found) > len(listed):
         lines += ["", f"These are the {len(listed)} largest deviations; `deviations.csv` has all."]
     return "\n".join(lines)
+
+
+def _apart(sizes: Sequence[float]) -> str:
+    """How far ours are from the published numbers: relative, also where these are percentages themselves."""
+    if len(sizes) == 1:
+        return f"Ours deviates by {sizes[0]:.3g} % of the published value."
+    middle, most = median(sizes), max(sizes)
+    return f"Half of ours deviate by at most {middle:.3g} % of the published value, all by at most {most:.3g} %."
 
 
 def _count(number: int, noun: str) -> str:

@@ -26,12 +26,12 @@ class TableTarget:
 
     def write(self, show: Callable[[Console], object]) -> None:
         """Write the tables that `show` prints. Raises `UsageError` where there are none."""
-        from npuc.compiler.report.text.exported import grids_of, to_latex, to_markdown
+        from npuc.compiler.report.text.exported import tables_of, to_latex, to_markdown
 
-        grids = [grid for grid in grids_of(show) if grid]
-        if not grids:
+        tables = [table for table in tables_of(show) if table.grid]
+        if not tables:
             raise UsageError("--table: the result has no table", hint="leave it out")
-        write_result(self.path, to_latex(grids) if self.form == "latex" else to_markdown(grids))
+        write_result(self.path, to_latex(tables) if self.form == "latex" else to_markdown(tables))
 
 
 def table_target(asked: str | None) -> TableTarget | None:
@@ -42,12 +42,15 @@ def table_target(asked: str | None) -> TableTarget | None:
         return TableTarget("-", FORMS[asked])
     form: Form | None = next((form for suffix, form in SUFFIXES.items() if asked.lower().endswith(suffix)), None)
     if form is None:
-        hint = (
-            did_you_mean(asked, [*FORMS]) if asked.isalpha() else "a name ending in .tex or .md, or latex or markdown"
-        )
-        raise UsageError(f"--table {asked}: cannot tell the kind of table", hint=hint)
+        raise UsageError(f"--table {asked}: cannot tell the kind of table", hint=_hint(asked))
     check_target(asked)
     return TableTarget(asked, form)
+
+
+def _hint(asked: str) -> str | None:
+    if asked == "-":
+        return "--table latex or --table markdown write to standard output"
+    return did_you_mean(asked, [*FORMS]) if asked.isalpha() else "a name ending in .tex or .md, or latex or markdown"
 
 
 def on_stdout(target: TableTarget | None) -> str | None:

@@ -1,11 +1,12 @@
 r"""
 The tables that a verb prints as LaTeX or Markdown: with all columns, for a paper or a page of text.
 
-    to_latex(grids_of(lambda console: print_report(report, console)))
+    to_latex(tables_of(lambda console: print_report(report, console)))
     # \begin{tabular}{lrr} \toprule … \bottomrule \end{tabular}
 
 LaTeX needs the package booktabs alone. A cell is text and nothing else: no name of a layer is a command of LaTeX, or
-ends a cell of Markdown.
+ends a cell of Markdown. What is printed above a table says what it is of, and stands above it as comments of LaTeX, or
+as paragraphs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.report.text.grid import Column, fitting
 
 if TYPE_CHECKING:
@@ -55,28 +57,50 @@ MARKDOWN = "\\`*_{}[]<>#|~&!$:@"
 _MARKDOWN = re.compile(f"[{re.escape(MARKDOWN)}]")
 
 
-def grids_of(show: Callable[[Console], object]) -> list[Grid]:
-    """The tables that `show` prints on a console, each with all of its columns."""
+_NUMBERED = re.compile(r"^(\d+)([.)])")
+"""What begins an item of a numbered list."""
+
+
+@frozen
+class ExportedTable:
+    """A table with all of its columns, and the lines that were printed `above` it."""
+
+    grid: Grid
+    above: tuple[str, ...] = ()
+
+
+def tables_of(show: Callable[[Console], object]) -> list[ExportedTable]:
+    """The tables that `show` prints on a console; what it prints below the last one is left out."""
     from rich.console import Console
 
-    kept: list[Grid] = []
+    kept: list[ExportedTable] = []
+    above: list[str] = []
 
     class Keeping(Console):
         def keep_grid(self, columns: Sequence[Column]) -> None:
-            kept.append(fitting(columns, _ROOM))
+            kept.append(ExportedTable(fitting(columns, _ROOM), tuple(above)))
+            above.clear()
+
+        def keep_line(self, label: str, text: str) -> bool:
+            return self.keep_note(f"{label}: {text}" if label else text)
+
+        def keep_note(self, text: str) -> bool:
+            if line := one_line(text):
+                above.append(line)
+            return True
 
     show(Keeping(file=io.StringIO(), width=_ROOM, force_terminal=False, no_color=True, highlight=False))
     return kept
 
 
-def to_latex(grids: Sequence[Grid]) -> str:
+def to_latex(tables: Sequence[ExportedTable]) -> str:
     """Tables as environments `tabular` with the rules of booktabs."""
-    return "% \\usepackage{booktabs}\n" + "\n".join(map(_latex, grids))
+    return "% \\usepackage{booktabs}\n" + "\n".join(map(_latex, tables))
 
 
-def to_markdown(grids: Sequence[Grid]) -> str:
+def to_markdown(tables: Sequence[ExportedTable]) -> str:
     """Tables as those of GitHub Flavored Markdown."""
-    return "\n".join(map(_markdown, grids))
+    return "\n".join(map(_markdown, tables))
 
 
 def latex_text(text: str) -> str:
@@ -87,6 +111,12 @@ def latex_text(text: str) -> str:
 def markdown_text(text: str) -> str:
     """A text as Markdown shows it; whatever cannot be printed is its escape sequence."""
     return _MARKDOWN.sub(r"\\\g<0>", one_line(text))
+
+
+def markdown_paragraph(text: str) -> str:
+    """A text as a paragraph of Markdown: neither an item of a list nor a rule, whatever it begins with."""
+    line = markdown_text(text)
+    return f"\\{line}" if line.startswith(("-", "+", "=")) else _NUMBERED.sub(r"\1\\\2", line)
 
 
 def one_line(text: str) -> str:
@@ -106,11 +136,13 @@ def _footer(grid: Grid, text: Callable[[str], str]) -> list[str]:
     return [text(column.footer) for column in grid] if any(column.footer for column in grid) else []
 
 
-def _latex(grid: Grid) -> str:
+def _latex(table: ExportedTable) -> str:
+    grid = table.grid
     head, *body = _rows(grid, latex_text)
     foot = _footer(grid, latex_text)
     sides = "".join("l" if column.left else "r" for column in grid)
-    lines = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", _latex_row(head), r"\midrule", *map(_latex_row, body)]
+    lines = [f"% {latex_text(line)}" for line in table.above]
+    lines += [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", _latex_row(head), r"\midrule", *map(_latex_row, body)]
     if foot:
         lines += [r"\midrule", _latex_row(foot)]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
@@ -120,7 +152,8 @@ def _latex_row(cells: Sequence[str]) -> str:
     return " & ".join(cells).rstrip() + r" \\"
 
 
-def _markdown(grid: Grid) -> str:
+def _markdown(table: ExportedTable) -> str:
+    grid = table.grid
     head, *body = _rows(grid, markdown_text)
     foot = _footer(grid, markdown_text)
     rows = [head, *body, *([foot] if foot else [])]
@@ -134,4 +167,5 @@ def _markdown(grid: Grid) -> str:
         )
         return f"| {' | '.join(padded)} |\n"
 
-    return "".join(map(line, [head, rule, *rows[1:]]))
+    said = "".join(f"{markdown_paragraph(text)}\n\n" for text in table.above)
+    return said + "".join(map(line, [head, rule, *rows[1:]]))

@@ -159,7 +159,7 @@ def print_grid(
     `styles` are those of rows, `rules` the rows with a line below, `below` what is said of each row, below it.
     """
     keep = getattr(console, "keep_grid", None)
-    if keep is not None:  # for another form of text: `exported.grids_of`
+    if keep is not None:  # for another form of text: `exported.tables_of`
         keep(columns)
         return
     shown = fitting(columns, console.width, gap)
@@ -230,8 +230,16 @@ def print_line(label: str, text: str, console: Console, width: int = LABEL) -> N
 
 
 def print_note(text: str, console: Console, style: str = "dim", indent: int = 2) -> None:
-    """A remark, dim, its later lines indented."""
+    """
+    A remark, dim, its later lines indented.
+
+    A console that has a method `keep_note` is given it, and prints it where that says False.
+    """
     from rich.text import Text
+
+    keep = getattr(console, "keep_note", None)
+    if keep is not None and keep(text):
+        return
 
     for number, part in enumerate(wrapped(text, max(console.width - indent, _FEWEST_WORDS))):
         console.print(Text(" " * (indent if number else 0) + part, style), highlight=False, soft_wrap=True)

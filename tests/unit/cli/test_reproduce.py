@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shlex
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,10 @@ import pytest
 
 from npuc.compiler.cli import run_command
 from npuc.compiler.cli.reproduce import deviations, environment
+from npuc.compiler.cli.reproduce.commands import Reproduced
+from npuc.compiler.cli.reproduce.readme import readme
+from npuc.compiler.core.cache.code import own_folders
+from npuc.studies.base import STUDIES, Asked
 from tests.outside import installed
 
 CODE = '''
@@ -126,6 +131,8 @@ def test_a_folder_has_all_files(capsys: pytest.CaptureFixture[str]) -> None:
         assert text in page
     assert "| rows | a, of 2 | 4 | 5 | +25.00 | no |" in page
     assert "By its own tolerances the study reproduces 0 of 1." in page
+    assert "1 published number beside ours. Ours deviates by 25 % of the published value." in page
+    assert "Its text, rows and figures alone, where each further figure runs the study once more:" in page
     for name in found:
         assert f"| `{name}` |" in page or name == "README.md"
     (row,) = csv.DictReader(found["deviations.csv"].decode().splitlines())
@@ -176,6 +183,7 @@ def test_without_matplotlib_figures_are_left_out_and_named(
     assert not [name for name in contents("made") if name.startswith("figure")]
     assert 'pip install "npuc[plot]"' in Path("made/README.md").read_text()
     assert "--plot" not in Path("made/commands.sh").read_text()
+    assert "# Makes text and rows of the study sums again" in Path("made/commands.sh").read_text()
     assert "matplotlib" not in json.loads(Path("made/environment.json").read_text())["libraries"]
 
 
@@ -246,3 +254,35 @@ def test_versions_are_those_of_what_is_needed() -> None:
     assert {"xdsl", "numpy", "typer"} <= set(found.libraries)
     assert not {"pytest", "matplotlib", "torch"} & set(found.libraries)
     assert json.loads(environment.environment_json(found))["schema"] == environment.SCHEMA
+
+
+def test_several_deviations_have_a_median_and_a_largest() -> None:
+    found = [deviations.Deviation("rows", "a", 80, ours, None) for ours in (80, 84, 72)]
+    made = Reproduced("sums", "", STUDIES.get("themis"), Asked(preset="few"))
+    page = readme(made, "", found, environment.environment(drawn=False), [], ())
+    assert "3 published numbers beside ours. Half of ours deviate by at most 5 % of the published value, all by" in page
+    assert "all by at most 10 %." in page
+
+
+def test_sources_are_names_and_contents_wherever_they_are(tmp_path: Path) -> None:
+    def made(place: str, files: dict[str, str]) -> str:
+        for name, text in files.items():
+            path = tmp_path / place / "own" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return environment.sources([str(tmp_path / place / "own")])
+
+    files = {"a.py": "1", "b/c.dsl": "2"}
+    first = made("first", files)
+    assert re.fullmatch("[0-9a-f]{32}", first)
+    assert made("second", files) == first
+    assert made("second", {"__pycache__/a.pyc": "x", "b/__pycache__/c.pyc": "x", ".a.swp": "x"}) == first
+    others = [{"a.py": "2"}, {"a.py": "12", "b/c.dsl": ""}, {"a.py": "1", "b/d.dsl": "2"}, {**files, "e.py": ""}]
+    assert len({first, *(made(f"place{number}", other) for number, other in enumerate(others))}) == 5
+
+
+def test_sources_of_npuc_are_in_the_environment() -> None:
+    found = environment.environment(drawn=False)
+    assert found.sources == environment.sources(own_folders())
+    assert json.loads(environment.environment_json(found))["sources"] == found.sources
+    assert found.sources != environment.sources(own_folders()[1:])

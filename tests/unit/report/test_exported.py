@@ -1,6 +1,9 @@
 """Tables as LaTeX and Markdown: their structure, and names that do nothing but stand there."""
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import example, given
@@ -8,14 +11,18 @@ from hypothesis import strategies as st
 
 from npuc.compiler.report.text.exported import (
     LATEX,
-    grids_of,
     latex_text,
+    markdown_paragraph,
     markdown_text,
     one_line,
+    tables_of,
     to_latex,
     to_markdown,
 )
-from npuc.compiler.report.text.grid import Column, print_grid
+from npuc.compiler.report.text.grid import Column, print_grid, print_line, print_note
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 HOSTILE = r"\input{/etc/passwd} $x$ a_b & 5% #1 ~^ {x} | `b` <i> [0pt] *[2] -- ''"
 NAMES = st.text(max_size=30) | st.text(alphabet=[*LATEX, *"ab \\n\n"], max_size=20)
@@ -56,9 +63,9 @@ def columns(names: list[str]) -> list[Column]:
 @example([HOSTILE])
 @example(["[2em]", "*"])
 def test_tables_have_as_many_cells_in_each_row(names: list[str]) -> None:
-    (grid,) = grids_of(lambda console: print_grid(columns(names), console))
-    assert [column.heading for column in grid] == ["layer\nname", "time", "share %"]
-    text = to_latex([grid, grid])
+    (table,) = tables_of(lambda console: print_grid(columns(names), console))
+    assert [column.heading for column in table.grid] == ["layer\nname", "time", "share %"]
+    text = to_latex([table, table])
     assert text.isascii() or not all(name.isascii() for name in names)
     assert text.count(r"\begin{tabular}{lrr}") == text.count(r"\end{tabular}") == 2
     rows = [line for line in text.split("\n") if line.endswith(r" \\")]
@@ -66,10 +73,63 @@ def test_tables_have_as_many_cells_in_each_row(names: list[str]) -> None:
     assert all(len(re.findall(r"(?<!\\)&", row)) == 2 for row in rows)
     assert not any(row.startswith(("[", "*")) for row in rows)
     assert depth_of(text) == 0
-    lines = to_markdown([grid]).rstrip("\n").split("\n")
+    lines = to_markdown([table]).rstrip("\n").split("\n")
     assert len(lines) == len(names) + 3
     assert all(len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) == 4 for line in lines)
     assert re.fullmatch(r"\| :-+ \| -+: \| -+: \|", lines[1])
+
+
+def headed(console: Console) -> None:
+    """Two tables alike with what is said above, between and below them."""
+    print_line("A", "first", console, 3)
+    print_note("of both", console, "bold")
+    print_grid(columns(["a"]), console)
+    print_note("model two", console)
+    print_grid(columns(["a"]), console, notes=("left out",))
+    print_line("verdict", "below all", console)
+
+
+def test_each_table_has_what_is_printed_above_it() -> None:
+    first, second = tables_of(headed)
+    assert (first.above, second.above) == (("A: first", "of both"), ("model two",))
+    lines = to_latex([first, second]).split("\n")
+    begins = [number for number, line in enumerate(lines) if line.startswith(r"\begin")]
+    assert lines[1 : begins[0]] == ["% A: first", "% of both"]
+    assert lines[begins[1] - 2 : begins[1]] == ["", "% model two"]
+    text = to_markdown([first, second])
+    assert text.startswith("A\\: first\n\nof both\n\n| layer name |")
+    assert "|\n\nmodel two\n\n| layer name |" in text
+    assert "below all" not in text + to_latex([first, second])
+
+
+@given(st.lists(NAMES, max_size=3))
+@example([HOSTILE, "a\n\\input{x}", "a\r\\input{x}", "a\x0b\x0c\x1c\x85\u2028\u2029b", "\udc80"])
+@example(["- a", "+ a", "1. a", "23) a", "===", "---", "# a", "> a", "    a", "```", "| a |", "*a", "<!--"])
+def test_what_stands_above_is_comments_and_paragraphs(names: list[str]) -> None:
+    def show(console: Console) -> None:
+        for name in names:
+            print_note(name, console)
+            print_line(name, name, console)
+        print_grid(columns(["a"]), console)
+
+    (table,) = tables_of(show)
+    assert all(table.above)
+    latex = to_latex([table]).splitlines()
+    start = latex.index(r"\begin{tabular}{lrr}")
+    assert len(latex) == start + 9
+    assert all(line.startswith("% ") for line in latex[:start])
+    assert [latex_read(line.removeprefix("% ")) for line in latex[1:start]] == [*table.above]
+    markdown = to_markdown([table])
+    paragraphs = markdown.split("\n\n")
+    assert [markdown_read(one) for one in paragraphs[:-1]] == [*table.above]
+    assert markdown.splitlines() == markdown.rstrip("\n").split("\n")
+    assert len(paragraphs[-1].splitlines()) == 4
+    assert not [one for one in paragraphs[:-1] if re.match(r"[ \t]|[-+*=#>|`~<]|\d+[.)]", one)]
+
+
+def test_a_paragraph_begins_no_list() -> None:
+    shown = {"- a": r"\- a", "12. a": r"12\. a", "1) a": r"1\) a", "== a": r"\== a", "1.5 a": r"1\.5 a", "a 1.": "a 1."}
+    assert {text: markdown_paragraph(text) for text in shown} == shown
 
 
 def depth_of(text: str) -> int:

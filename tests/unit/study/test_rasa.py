@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -15,9 +16,9 @@ from npuc.compiler.analysis.machine.overlap import stages
 from npuc.compiler.cli import run_command
 from npuc.compiler.core.errors import SourceError
 from npuc.studies.rasa.products import MatrixProduct, products_of, stream_of
-from npuc.studies.rasa.settings import BLOCKS, COLS, DESIGNS, REGISTERS, ROWS, TILE_M
-from npuc.studies.rasa.study import FLOOR, MEAN, RasaResults, cycles_of, run_study, workloads
-from npuc.studies.rasa.view import to_csv, to_json
+from npuc.studies.rasa.settings import BLOCKS, COLS, DESIGNS, NETWORKS, REGISTERS, ROWS, TILE_M, TOLERANCE
+from npuc.studies.rasa.study import BOUND, FLOOR, MEAN, RasaResults, cycles_of, is_published, run_study, workloads
+from npuc.studies.rasa.view import design_lines, to_csv, to_json
 from tests.unit.cycle.test_overlap import simulate
 
 NET = "samples:mlp"
@@ -92,9 +93,49 @@ def test_rows_add_up_to_reductions(results: RasaResults) -> None:
     assert results.reduction("mlp", "base") == 0
 
 
-def test_only_what_is_known_is_published(results: RasaResults) -> None:
-    numbers = {one.claim: one.published for one in results.claims if isinstance(one.published, float)}
-    assert numbers == {"less run time by dmdb-wls, %": 79.2}
+def known() -> RasaResults:
+    """What the study finds in place of its networks, lowered: products of an own size, for each of the three."""
+    product = MatrixProduct("a", "forward", 1, 1, 512, 512, 512)
+    with patch("npuc.studies.rasa.study.products_of", return_value=(product,)):
+        return run_study("inference", NETWORKS, {})
+
+
+def published(results: RasaResults) -> dict[str, float]:
+    """The published numbers by what they are of."""
+    return {one.claim: one.published for one in results.claims if one.published is not None}
+
+
+def test_the_mean_is_published_of_the_networks_of_the_study_alone(results: RasaResults) -> None:
+    assert published(known()) == {"less run time by dmdb-wls, %": 79.2}
+    assert published(results) == {}
+    assert results.verdict == ""
+    assert is_published("inference", NETWORKS[::-1], {})
+    assert not is_published("training", NETWORKS, {})
+    assert not is_published("inference", NETWORKS, {"batch": 4})
+    assert not is_published("inference", NETWORKS[:2], {})
+    assert not is_published("inference", (*NETWORKS[:2], NET), {})
+    assert not is_published("inference", (*NETWORKS, NET), {})
+
+
+def test_no_design_can_be_too_fast_and_so_nothing_is_reproduced() -> None:
+    found = known()
+    (one,) = [one for one in found.claims if one.published is not None]
+    assert one.published is not None
+    assert one.published < one.ours <= BOUND < one.published + TOLERANCE
+    assert one.reproduced is None
+    assert "above the published mean" in found.verdict
+    assert "no evidence" in found.verdict
+    assert "79.2" in next(" ".join(line) for line in design_lines(found) if line[0] == "dmdb-wls")
+    judged = {one.claim for one in found.claims if one.reproduced is not None}
+    assert judged == {"points that wlbp gains by reuse"}
+
+
+def test_a_mean_far_below_the_published_one_is_refused() -> None:
+    product = MatrixProduct("a", "forward", 1, 1, 1, 1, 1)
+    with patch("npuc.studies.rasa.study.products_of", return_value=(product,)):
+        found = run_study("inference", NETWORKS, {})
+    (one,) = [one for one in found.claims if one.published is not None]
+    assert (one.reproduced, one.note) == (False, "not above the published mean, by more than 5 points")
 
 
 def test_json_and_csv_have_the_same_rows(results: RasaResults) -> None:
