@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from npuc.compiler.core.drawing.figure import Axes, Figure, picture
 from npuc.compiler.core.drawing.palette import INK, series_colour
-from npuc.studies.rasa.settings import BLOCKS, DESIGNS, PUBLISHED
+from npuc.studies.rasa.settings import BLOCKS, DESIGNS
 from npuc.studies.rasa.study import MEAN, RasaResults, block_text
 
 SHOWN = DESIGNS[1:]
@@ -21,7 +21,7 @@ def draw(results: RasaResults, kind: str) -> bytes:
         (11, 4.8),
         lambda figure: _fill(figure, results),
         title="Overlapped tile instructions: % less time than one after another",
-        about=f"{results.preset}; a cross: the published mean",
+        about=results.preset,
     )
 
 
@@ -30,8 +30,10 @@ def _fill(figure: Figure, results: RasaResults) -> None:
     names = (*results.networks, MEAN)
     _bars(first, names, [[results.reduction(name, design) for name in names] for design in SHOWN])
     for number, design in enumerate(SHOWN):
-        if design in PUBLISHED:
-            first.plot([len(names) - 1 + _shift(number)], [PUBLISHED[design]], "x", color=INK, markersize=7)
+        value = results.published.get(design)
+        if value is not None:
+            at = len(names) - 1 + _shift(number)
+            first.plot([at], [value], "x", color=INK, markersize=7, label="published mean")
     first.set_title("by network")
     first.set_ylabel("% less time")
     blocks = [block_text(block) for block in BLOCKS]
