@@ -1,6 +1,7 @@
 """Pictures for papers: their sizes, letters, panels, and what is refused."""
 
 import re
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -224,14 +225,24 @@ def test_panels_that_have_their_places_are_refused_in_a_column_and_files_of_thei
     assert len(drawn("column,panels", draw=draw)[1]) == (3 if draw is uneven else 2)
 
 
+def grid(rows: int, columns: int) -> Callable[[Any], None]:
+    """What fills a figure with so many panels."""
+
+    def fill_grid(figure: Any) -> None:
+        for axes in figure.subplots(rows, columns, squeeze=False).flat:
+            axes.plot([1, 2])
+
+    return fill_grid
+
+
 def test_a_sheet_that_is_too_small_is_refused() -> None:
     with pytest.raises(UsageError, match=r"are the least|is cut at the edge"):
-        drawn("3.33x1.5", draw=lambda figure: [axes.plot([1, 2]) for axes in figure.subplots(6, 1)])
+        drawn("3.33x1.5", draw=grid(6, 1))
 
 
 def test_a_picture_higher_than_a_page_is_refused() -> None:
     with pytest.raises(UsageError, match="a page has"):
-        drawn("column", draw=lambda figure: [axes.plot([1, 2]) for axes in figure.subplots(6, 6).flat])
+        drawn("column", draw=grid(6, 6))
 
 
 def test_panels_keep_the_title_and_what_stands_below_it() -> None:
