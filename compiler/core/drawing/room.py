@@ -21,8 +21,6 @@ OVER = 1.0
 """So many pixels may the boxes of two numbers above each other share: letters do not fill theirs."""
 LEAST_AXES, LEAST_ROWS = 0.4, 0.1
 """The least width and height of axes in inches, and the height where it is that of a few lines of text."""
-CUT = 3.0
-"""The least pixels of a text beyond the edge that are a cut."""
 
 
 def make_room(figure: Any) -> None:
@@ -53,7 +51,7 @@ def make_room(figure: Any) -> None:
 
 def check_room(figure: Any, sheet: Sheet, *, rows: bool, several: bool) -> None:
     """
-    Raise `UsageError` where a sheet is too small: axes are low or narrow, names along an axis overlap, a text is cut.
+    Raise `UsageError` where a sheet is too small: the axes of a panel are low or narrow.
 
     `rows`: the height of axes is that of lines of text. `several`: there are panels that could be files of their own.
     """
@@ -63,8 +61,7 @@ def check_room(figure: Any, sheet: Sheet, *, rows: bool, several: bool) -> None:
     def refused(what: str) -> UsageError:
         return UsageError(f"{OPTION} {sheet.asked}: {what}", hint=hint)
 
-    every = _axes_of(figure)
-    for axes in every:
+    for axes in _axes_of(figure):
         box = axes.get_window_extent()
         for size, least, word in (
             (box.height, LEAST_ROWS if rows else LEAST_AXES, "high"),
@@ -74,39 +71,10 @@ def check_room(figure: Any, sheet: Sheet, *, rows: bool, several: bool) -> None:
                 raise refused(
                     f"the axes of a panel are {max(size, 0.0) / figure.dpi:.1f} in {word}; {least} are the least"
                 )
-    for axes in every:
-        for axis in (axes.xaxis, axes.yaxis):
-            names = _shown(axis, minor=False)
-            found = _colliding(names, across=axis is axes.xaxis, gap=-OVER)
-            if found is not None:
-                raise refused(f"'{found[0]}' and '{found[1]}' along an axis are over each other")
-    cut = next(_cut(figure, every), None)
-    if cut is not None:
-        raise refused(f"'{cut}' is cut at the edge")
 
 
 def _axes_of(figure: Any) -> list[Any]:
     return [axes for axes in figure.findobj(import_module("matplotlib.axes").Axes) if axes.axison]
-
-
-def _cut(figure: Any, every: Sequence[Any]) -> Iterator[str]:
-    """Texts that are drawn beyond the edges of a figure."""
-    texts = import_module("matplotlib.text")
-    axis_texts: set[int] = set()
-    drawn: set[int] = set()
-    for axes in figure.findobj(import_module("matplotlib.axes").Axes):
-        for axis in (axes.xaxis, axes.yaxis):
-            axis_texts |= {id(text) for text in axis.findobj(texts.Text)}
-            if axes in every:
-                shown = [*_shown(axis, minor=False), *_shown(axis, minor=True)]
-                drawn |= {id(axis.label), id(axis.offsetText), *(id(text) for _, text in shown)}
-    for text in figure.findobj(texts.Text):
-        if not text.get_visible() or not text.get_text().strip() or (id(text) in axis_texts and id(text) not in drawn):
-            continue
-        box = text.get_window_extent()
-        beyond = max(-box.x0, -box.y0, box.x1 - figure.bbox.width, box.y1 - figure.bbox.height)
-        if beyond > CUT:
-            yield text.get_text().replace("\n", " ")
 
 
 def _wrap(text: Any, room: float) -> None:

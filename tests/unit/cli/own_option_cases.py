@@ -253,7 +253,7 @@ OWN = {
     ),
     "study --total-gb-per-s": Case("--total-gb-per-s 50", "--preset programs --network net.dsl", "study libra"),
     "study --resume": Case("--resume r.costs", command=SEARCHED_STUDY),
-    "study --plot-as": Case("--plot-as column", "--plot r.svg", "study hypar --network net.dsl"),
+    "study --plot-as": Case("--plot-as page", "--plot r.svg", "study hypar --network net.dsl"),
     "study --table": Case("--table r.md", command="study hypar --network net.dsl"),
     "study --html": Case("--html r.html", command="study hypar --network net.dsl"),
     "study --plot": Case("--plot r.svg", command="study hypar --network net.dsl"),
