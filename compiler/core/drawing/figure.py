@@ -35,6 +35,8 @@ DOTS = 150
 """Pixels of a PNG per inch."""
 EDGE, LINE = 0.12, 0.21
 """The margin around a picture, and a line of text under its title, in inches."""
+GROWN = (1.0, 1.35, 1.8, 2.4)
+"""How many times as high a picture may be as its parts say, so that its texts have room."""
 SHORTEST, SHAPE, STACKED = 0.55, 0.68, 0.8
 """
 On a sheet: the least height of axes by that on a screen, and by their width that of a panel alone; the height of panels
@@ -147,17 +149,40 @@ def _on_sheet(
         number: int | None = 0 if sheet.panels else None
         found: list[bytes] = []
         while number is None or number < count:
-            figure, count = _sheet_figure(size, fill, sheet, (title, about), letters, rows, number)
-            _write_numbers(figure)
-            room.make_room(figure)
-            if sheet.width is not None:
-                room.check_room(figure, sheet, rows=rows, several=count > 1 and number is None)
+            figure, count = _with_room(size, fill, sheet, (title, about), letters, rows, number)
             found.append(_saved(figure, kind, title, about))
             if number is None:
                 return found[0]
             number += 1
     panels += found
     return found[0]
+
+
+def _with_room(
+    size: tuple[float, float],
+    fill: Callable[[Figure], object],
+    sheet: Sheet,
+    texts: tuple[str, str],
+    letters: float,
+    rows: bool,
+    panel: int | None,
+) -> tuple[Figure, int]:
+    """
+    The figure of a sheet on which all has room, of one panel where that is asked for, and how many panels there are.
+
+    Where no height is given it is as high as that needs. Raises `UsageError` where a sheet is too small.
+    """
+    lacking, several = None, False
+    for grown in (1.0,) if sheet.height is not None or sheet.width is None else GROWN:
+        figure, count = _sheet_figure(size, fill, sheet, texts, letters, rows, panel, grown)
+        _write_numbers(figure)
+        room.make_room(figure)
+        lacking = None if sheet.width is None else room.lacking(figure, rows=rows)
+        if lacking is None:
+            return figure, count
+        several = count > 1 and panel is None
+    hint = "a larger size" + (", or panels for a file each" if several else "")
+    raise UsageError(f"{OPTION} {sheet.asked}: {lacking}", hint=hint)
 
 
 def _sheet_figure(
@@ -168,8 +193,9 @@ def _sheet_figure(
     letters: float,
     rows: bool,
     panel: int | None,
+    grown: float,
 ) -> tuple[Figure, int]:
-    """The figure of a sheet, of one panel where that is asked for, and how many panels there are."""
+    """The figure of a sheet, `grown` times as high as its parts say, and how many panels there are."""
     width = sheet.width or size[0]
     scale = 1.0 if sheet.letters is None else sheet.letters / letters
     head = 1.0 if sheet.letters is None else sheet.letters / LETTERS
@@ -201,6 +227,8 @@ def _sheet_figure(
             f"{OPTION} {sheet.asked}: the picture is {whole:.1f} in high, and a page has {HIGHEST} in",
             hint="a larger size" + (", or panels for a file each" if len(every) > 1 and panel is None else ""),
         )
+    if sheet.height is None:
+        whole = min(whole * grown, max(whole, HIGHEST))
     figure.set_size_inches(width, whole)
     if top:
         _head(figure, (width, whole), *texts, scale=head)

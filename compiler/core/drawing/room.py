@@ -10,10 +10,8 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
-from npuc.compiler.core.drawing.sheet import OPTION, Sheet
 from npuc.compiler.core.drawing.text import lines_of
 from npuc.compiler.core.drawing.ticks import is_number, short_text
-from npuc.compiler.core.errors import UsageError
 
 GAP = 2.0
 """The least pixels between names along an axis."""
@@ -21,6 +19,8 @@ OVER = 1.0
 """So many pixels may the boxes of two numbers above each other share: letters do not fill theirs."""
 LEAST_AXES, LEAST_ROWS = 0.4, 0.1
 """The least width and height of axes in inches, and the height where it is that of a few lines of text."""
+CUT = 3.0
+"""The least pixels of a text beyond the edge that are a cut."""
 
 
 def make_room(figure: Any) -> None:
@@ -49,32 +49,53 @@ def make_room(figure: Any) -> None:
             _raise(axes, legend)
 
 
-def check_room(figure: Any, sheet: Sheet, *, rows: bool, several: bool) -> None:
+def lacking(figure: Any, *, rows: bool) -> str | None:
     """
-    Raise `UsageError` where a sheet is too small: the axes of a panel are low or narrow.
+    What has no room on a sheet: axes are low or narrow, names along an axis overlap, a text is cut; None where all has.
 
-    `rows`: the height of axes is that of lines of text. `several`: there are panels that could be files of their own.
+    `rows`: the height of axes is that of lines of text.
     """
     figure.draw_without_rendering()
-    hint = "a larger size" + (", or panels for a file each" if several else "")
-
-    def refused(what: str) -> UsageError:
-        return UsageError(f"{OPTION} {sheet.asked}: {what}", hint=hint)
-
-    for axes in _axes_of(figure):
+    every = _axes_of(figure)
+    for axes in every:
         box = axes.get_window_extent()
         for size, least, word in (
             (box.height, LEAST_ROWS if rows else LEAST_AXES, "high"),
             (box.width, LEAST_AXES, "wide"),
         ):
             if size / figure.dpi < least and not hasattr(axes, "_colorbar"):
-                raise refused(
-                    f"the axes of a panel are {max(size, 0.0) / figure.dpi:.1f} in {word}; {least} are the least"
-                )
+                return f"the axes of a panel are {max(size, 0.0) / figure.dpi:.1f} in {word}; {least} are the least"
+    for axes in every:
+        for axis in (axes.xaxis, axes.yaxis):
+            found = _colliding(_shown(axis, minor=False), across=axis is axes.xaxis, gap=-OVER)
+            if found is not None:
+                return f"'{found[0]}' and '{found[1]}' along an axis are over each other"
+    cut = next(_cut(figure, every), None)
+    return None if cut is None else f"'{cut}' is cut at the edge"
 
 
 def _axes_of(figure: Any) -> list[Any]:
     return [axes for axes in figure.findobj(import_module("matplotlib.axes").Axes) if axes.axison]
+
+
+def _cut(figure: Any, every: Sequence[Any]) -> Iterator[str]:
+    """Texts that are drawn beyond the edges of a figure."""
+    texts = import_module("matplotlib.text")
+    axis_texts: set[int] = set()
+    drawn: set[int] = set()
+    for axes in figure.findobj(import_module("matplotlib.axes").Axes):
+        for axis in (axes.xaxis, axes.yaxis):
+            axis_texts |= {id(text) for text in axis.findobj(texts.Text)}
+            if axes in every:
+                shown = [*_shown(axis, minor=False), *_shown(axis, minor=True)]
+                drawn |= {id(axis.label), id(axis.offsetText), *(id(text) for _, text in shown)}
+    for text in figure.findobj(texts.Text):
+        if not text.get_visible() or not text.get_text().strip() or (id(text) in axis_texts and id(text) not in drawn):
+            continue
+        box = text.get_window_extent()
+        beyond = max(-box.x0, -box.y0, box.x1 - figure.bbox.width, box.y1 - figure.bbox.height)
+        if beyond > CUT:
+            yield text.get_text().replace("\n", " ")
 
 
 def _wrap(text: Any, room: float) -> None:
@@ -124,6 +145,8 @@ def _fit_ticks(axes: Any, axis: Any) -> None:
         short = [short_text(text.get_text()) for _, text in names]
         if numbers and short != [text.get_text() for _, text in names]:
             axis.set_ticks([place for place, _ in names], short)
+        elif any("\n" in text.get_text() for _, text in names):
+            axis.set_ticks([place for place, _ in names], [" ".join(text.get_text().split()) for _, text in names])
         axes.tick_params(axis="x", labelrotation=90)
         names = _shown(axis, minor=False)
         for _, text in names:

@@ -249,3 +249,22 @@ def test_panels_keep_the_title_and_what_stands_below_it() -> None:
     _, _, figure = drawn("slide,panels")
     assert "A title" in {one.get_text() for one in texts(figure)}
     assert b"on a machine" in drawn("column")[0]
+
+
+def lines_of_bars(figure: Any) -> None:
+    """More names than have room beside each other in a picture of little height."""
+    axes = figure.subplots()
+    axes.barh(range(9), range(1, 10), color="#0072b2")
+    axes.set_yticks(range(9), [f"layer{number}" for number in range(9)])
+
+
+def test_a_picture_without_a_height_is_as_high_as_its_names_need() -> None:
+    pytest.importorskip("matplotlib")
+    from npuc.compiler.core.drawing.figure import picture
+
+    with kept_figures() as figures, made_for(read_sheet("column")):
+        picture("svg", (8.0, 1.2), lines_of_bars, title="", about="", rows=True)
+    assert figures[-1].get_size_inches()[1] > 1.2
+    assert not overlapping(figures[-1])
+    with pytest.raises(UsageError, match="along an axis are over each other"), made_for(read_sheet("3.33x1.5")):
+        picture("svg", (8.0, 1.2), lines_of_bars, title="", about="", rows=True)
