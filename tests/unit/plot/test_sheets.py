@@ -254,8 +254,8 @@ def test_panels_keep_the_title_and_what_stands_below_it() -> None:
 def lines_of_bars(figure: Any) -> None:
     """More names than have room beside each other in a picture of little height."""
     axes = figure.subplots()
-    axes.barh(range(9), range(1, 10), color="#0072b2")
-    axes.set_yticks(range(9), [f"layer{number}" for number in range(9)])
+    axes.barh(range(14), range(1, 15), color="#0072b2")
+    axes.set_yticks(range(14), [f"layer{number}" for number in range(14)])
 
 
 def test_a_picture_without_a_height_is_as_high_as_its_names_need() -> None:
