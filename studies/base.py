@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
-from npuc.compiler.core.display.displayed import Displayed
+from npuc.compiler.core.display import Displayed
 from npuc.compiler.core.display.frame import DataFrame, read_frame
 from npuc.compiler.core.display.shown import Shown, table_of
 from npuc.compiler.core.registry import Registry

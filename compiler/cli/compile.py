@@ -104,24 +104,15 @@ def command(
         from npuc.compiler.driver.machine import backend_for
         from npuc.frontends.source import open_source
 
-        shown: Rows | None = next((known for known in ROWS if known == (rows or "folded")), None)
-        if shown is None:
-            raise UsageError(f"--rows {rows}: expected folded, all or cores")
         outputs = replace(
-            _outputs(output, csv_format, emit, depth, view, rows=shown),
+            _outputs(output, csv_format, emit, depth, view, rows=_rows_named(rows)),
             statistics=optimisation.statistics_json,
             html=output.html,
             table=table_target(output.table),
         )
         check_rows(rows, *outputs.files, outputs.statistics)
-        if check and devices.plan_objective == "time":
-            raise UsageError(
-                "--check scores nothing, so it cannot plan for time", hint="leave out --plan-objective time"
-            )
-        if check and devices.bucket_mib == BEST_BUCKETS:
-            raise UsageError(
-                "--check scores nothing, so it knows no best buckets", hint="give --bucket-mib a number of MiB"
-            )
+        if check:
+            _refuse_scores(devices)
         opened = open_source(program.source)
         backends = backend or [backend_for(opened)]
         outputs.check(backends)
@@ -135,6 +126,24 @@ def command(
             _check(
                 program, {**collected(machine, program), "pipeline": pipeline, "load": optimisation.load or []}, quiet
             )
+
+
+def _rows_named(word: str | None) -> Rows:
+    """The rows of the table that `--rows` asks for. Raises `UsageError` for another word."""
+    shown: Rows | None = next((known for known in ROWS if known == (word or "folded")), None)
+    if shown is None:
+        raise UsageError(f"--rows {word}: expected folded, all or cores")
+    return shown
+
+
+def _refuse_scores(devices: Devices) -> None:
+    """Raise `UsageError` for what `--check`, which scores nothing, would need a score for."""
+    if devices.plan_objective == "time":
+        raise UsageError("--check scores nothing, so it cannot plan for time", hint="leave out --plan-objective time")
+    if devices.bucket_mib == BEST_BUCKETS:
+        raise UsageError(
+            "--check scores nothing, so it knows no best buckets", hint="give --bucket-mib a number of MiB"
+        )
 
 
 def _outputs(

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from npuc.compiler.core.display import Displayed
+
 if TYPE_CHECKING:
     from npuc.compiler.core.display.shown import Shown
 
@@ -35,28 +37,8 @@ class ByName(msgspec.Struct, frozen=True):
         return getattr(self, key)
 
 
-class DisplayedData(msgspec.Struct, frozen=True):
+class DisplayedData(Displayed, msgspec.Struct, frozen=True):
     """Data that says by `shown` what is shown of it in a notebook and by `repr`."""
-
-    def shown(self) -> Shown:
-        """What is shown of it."""
-        raise NotImplementedError
-
-    def __repr__(self) -> str:
-        from npuc.compiler.core.display.words import one_line
-
-        return one_line(self.shown())
-
-    def __str__(self) -> str:
-        from npuc.compiler.core.display.words import lines
-
-        return lines(self.shown())
-
-    def _repr_html_(self) -> str:
-        """The data in a notebook."""
-        from npuc.compiler.core.display.fragment import fragment
-
-        return fragment(self.shown())
 
 
 class TensorBytes(msgspec.Struct, frozen=True):

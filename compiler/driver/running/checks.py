@@ -11,7 +11,7 @@ from typing import cast
 from typing_extensions import Unpack
 
 from npuc.compiler.core.arguments import argument, keywords_of
-from npuc.compiler.core.display.displayed import Displayed
+from npuc.compiler.core.display import Displayed
 from npuc.compiler.core.display.frame import DataFrame, frame
 from npuc.compiler.core.display.shown import Shown, table_of
 from npuc.compiler.core.errors import UsageError

@@ -16,7 +16,7 @@ from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES, MapRules
 from npuc.compiler.analysis.mapping.flexibility.axes import AXES, Supports, class_of, classes
 from npuc.compiler.analysis.mapping.flexibility.flexion import Flexion, OwnChoice
 from npuc.compiler.analysis.mapping.flexibility.tiles import Estimate
-from npuc.compiler.core.display.displayed import Displayed
+from npuc.compiler.core.display import Displayed
 from npuc.compiler.core.display.frame import DataFrame, frame
 from npuc.compiler.core.display.shown import Shown, table_of
 from npuc.compiler.driver.score import version

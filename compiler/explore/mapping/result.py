@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES, MapRules
-from npuc.compiler.core.display.displayed import Displayed
+from npuc.compiler.core.display import Displayed
 from npuc.compiler.core.display.frame import DataFrame, frame
 from npuc.compiler.core.display.shown import Shown, table_of
 from npuc.compiler.explore.mapping.best import MappingCost, Objective

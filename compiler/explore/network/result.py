@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from npuc.compiler.core.display.displayed import Displayed
+from npuc.compiler.core.display import Displayed
 from npuc.compiler.core.display.frame import DataFrame, frame
 from npuc.compiler.core.display.shown import Shown, table_of
 from npuc.compiler.report.as_csv import csv_text

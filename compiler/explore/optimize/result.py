@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from npuc.compiler.core.display.displayed import Displayed
+from npuc.compiler.core.display import Displayed
 from npuc.compiler.core.display.frame import DataFrame, frame
 from npuc.compiler.core.display.shown import Shown, ShownTable, value_text
 from npuc.compiler.core.display.svg import scatter

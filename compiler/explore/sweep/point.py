@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from npuc.compiler.core.display.displayed import Displayed
+from npuc.compiler.core.display import Displayed
 from npuc.compiler.core.display.shown import Shown
 from npuc.compiler.explore.sweep.devices import Moved
 from npuc.compiler.report import Totals

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import overload
 
 from npuc.compiler.core.arguments import argument
-from npuc.compiler.core.display.displayed import Displayed
+from npuc.compiler.core.display import Displayed
 from npuc.compiler.core.display.frame import DataFrame, frame
 from npuc.compiler.core.display.progress import watched
 from npuc.compiler.core.display.shown import Shown, ShownTable, value_text

@@ -15,7 +15,7 @@ from math import fsum
 from operator import add
 
 from npuc.compiler.analysis.sparsity.products import NO_PRODUCTS, ProductCounts
-from npuc.compiler.core.display.displayed import Displayed
+from npuc.compiler.core.display import Displayed
 from npuc.compiler.core.display.frame import DataFrame, frame
 from npuc.compiler.core.display.shown import Shown, table_of
 from npuc.compiler.core.display.svg import curves

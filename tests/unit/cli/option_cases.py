@@ -170,7 +170,7 @@ WORDS = {
 
 BASE = {
     "compile": "compile net.dsl",
-    "diff": "diff net.dsl many.dsl",
+    "diff": "diff net.dsl more.dsl",
     "explain": "explain net.dsl h.linear",
     "run": "run net.dsl --inputs in.npz",
     "check": "check net.dsl",

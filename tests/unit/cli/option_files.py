@@ -78,6 +78,7 @@ FILES = {
     "deep.dsl": "block cells(x, n) {\n  for i in 0..40 { x = relu(linear(x, n)) }\n  return x\n}\n"
     + NETWORK.replace("  logits", "  h = cells(h, hidden)\n  logits"),
     "many.dsl": NETWORK.replace("  logits", "  for i in 1..20 { h = relu(linear(h, i)) }\n  logits"),
+    "more.dsl": NETWORK.replace("  logits", "  for i in 1..3 { h = relu(linear(h, i)) }\n  logits"),
     "own.py": OWN_PASS,
     "cluster.toml": CLUSTER,
     "old.csv.partial": "of another sweep\n",

@@ -105,7 +105,7 @@ OWN = {
     "compile --check": Case("--check"),
     "diff --top": Case("--top 1", command="diff deep.dsl many.dsl"),
     "diff --fail-slower": Case("--fail-slower 1"),
-    "diff --fail-more": Case("--fail-more macs=1"),
+    "diff --fail-more": Case("--fail-more macs=1", command="diff net.dsl many.dsl"),
     "diff --precision": Case("--precision f32"),
     "diff --tolerance": Case("--tolerance 0.9", "--set memory.spm_kib=0.25", "diff net.dsl words.dsl"),
     "diff --zero": Case("--zero", "--devices 4 --parallel dp", "diff net.dsl words.dsl"),
