@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from npuc.compiler.core.display.words import counted
 from npuc.compiler.report.causes import NAMES as CAUSES
 from npuc.compiler.report.difference.document import DiffHead, DiffLayer, DiffSetting, DiffTotal
 from npuc.compiler.report.text.quantities import bytes_cell, energy_text, time_cell, time_text
@@ -132,27 +133,17 @@ def _notes(a: DiffHead, b: DiffHead, totals: Sequence[DiffTotal], layers: Sequen
     if None in (a.samples, b.samples) and _macs(totals):
         yield "the samples of a step are not known (-D batch=N says them), so that steps are compared and not samples"
     if a.devices != b.devices:
-        yield (
-            f"A is of {_devices(a)} and B of {_devices(b)}: traffic, energy and operations are those of one of them, "
-            f"in the table of a sample those of all"
-        )
+        devices = f"A is of {counted(a.devices, 'devices')} and B of {counted(b.devices, 'devices')}"
+        yield f"{devices}: traffic, energy and operations are those of one of them, those of a sample of all"
     known = {one.name for one in totals if one.a is not None and one.b is not None}
     for name, what in (("seconds", "time"), ("dram_bytes", "traffic")):
         for side in "ab" if what in known else "":
             lacking = [one for one in layers if _lacks(one, side, name)]
             if lacking:
                 has = "have" if len(lacking) > 1 else "has"
-                yield f"{_counted(len(lacking))} {has} no {what} in {side.upper()}, and so no difference of it"
+                yield f"{counted(len(lacking), 'layers')} {has} no {what} in {side.upper()}, and so no difference of it"
     if a.layers and b.layers and not any(one.a is not None and one.b is not None for one in layers):
         yield "no layer is in both, by name or by shape: only the totals are compared"
-
-
-def _counted(count: int) -> str:
-    return f"{count:,} layer{'s' * (count != 1)}"
-
-
-def _devices(head: DiffHead) -> str:
-    return f"{head.devices:,} device{'s' * (head.devices != 1)}"
 
 
 def _macs(totals: Sequence[DiffTotal]) -> bool:

@@ -9,8 +9,8 @@ from npuc.compiler.report.causes import NAMES as CAUSES
 from npuc.compiler.report.difference.document import DiffHead, DiffLayer, DiffPart, DiffTotal
 from npuc.compiler.report.difference.result import Difference
 from npuc.compiler.report.page.model import Bars, Cell, Curve, Facts, Page, Scatter, Section, Table, TableColumn, Unit
-from npuc.compiler.report.text.difference import TOTALS
-from npuc.compiler.report.text.quantities import bytes_cell, count_cell, energy_text, percent_cell, time_cell
+from npuc.compiler.report.text.difference import TOTALS, signed_total
+from npuc.compiler.report.text.signed import cell_of
 
 LAYERS, PHASES = "layers", "phases"
 _Side = Callable[[DiffLayer | DiffPart], Cell]
@@ -84,33 +84,14 @@ def _totals(totals: Sequence[DiffTotal], title: str, name: str) -> Table:
             ),
             TableColumn(name="a", title="A", values=[_cell(one, one.a) for one in totals]),
             TableColumn(name="b", title="B", values=[_cell(one, one.b) for one in totals]),
-            TableColumn(name="difference", title="B less A", values=[_less(one) for one in totals]),
+            TableColumn(name="difference", title="B less A", values=[signed_total(one) for one in totals]),
             TableColumn(name="ratio", title="B / A", unit="ratio", values=[one.ratio for one in totals]),
         ],
     )
 
 
 def _cell(total: DiffTotal, value: float | None) -> str:
-    if value is None:
-        return ""
-    match total.unit:
-        case "s":
-            return time_cell(value)
-        case "B":
-            return bytes_cell(value)
-        case "J":
-            return energy_text(value) if value >= 0 else f"-{energy_text(-value)}"
-        case "share":
-            return f"{percent_cell(value)}%"
-        case _:
-            return count_cell(value)
-
-
-def _less(total: DiffTotal) -> str:
-    """B less A; of shares in percentage points."""
-    if total.unit == "share" and total.difference is not None:
-        return f"{100 * total.difference:.1f} pp"
-    return _cell(total, total.difference)
+    return "" if value is None else cell_of(total.unit)(value)
 
 
 def _change(total: DiffTotal) -> str:

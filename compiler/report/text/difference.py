@@ -175,14 +175,15 @@ def _print_totals(heading: str, totals: Sequence[DiffTotal], console: Console) -
             Column(heading, tuple(TOTALS[one.name] for one in shown), left=True),
             Column("A", tuple("" if one.a is None else text(one.a) for one, text in rows)),
             Column("B", tuple("" if one.b is None else text(one.b) for one, text in rows)),
-            Column("B − A", tuple(map(_signed_total, shown))),
+            Column("B − A", tuple(map(signed_total, shown))),
             Column("%", tuple("" if one.unit == "share" else percent(one.a, one.difference) for one in shown)),
         ],
         console,
     )
 
 
-def _signed_total(total: DiffTotal) -> str:
+def signed_total(total: DiffTotal) -> str:
+    """B less A with its sign; of shares in percentage points."""
     return signed(total.difference, _points if total.unit == "share" else cell_of(total.unit))
 
 
